@@ -36,13 +36,13 @@ settings.load_profile("reconcile")
 @pytest.fixture(autouse=True, scope="session")
 def keys_of_states() -> Iterator[None]:
     """Each state of a test has its own key, the same each time: ids of findings, and so their order, come of it."""
-    made = Counter[str]()
+    created = Counter[str]()
 
     def token_bytes(size: int) -> bytes:
         path, *names = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0].split("::")
         test = "::".join([FORMER.get(path, path), *names])
-        made[test] += 1
-        return hashlib.shake_256(f"{test}|{made[test]}".encode()).digest(size)
+        created[test] += 1
+        return hashlib.shake_256(f"{test}|{created[test]}".encode()).digest(size)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(key, "secrets", SimpleNamespace(token_bytes=token_bytes, token_hex=secrets.token_hex))

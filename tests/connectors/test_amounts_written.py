@@ -1,7 +1,5 @@
 """Amounts as people write them, read by a declared decimal: one sign, one currency, the same in every text."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from pathlib import Path
 from typing import Any

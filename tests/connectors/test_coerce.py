@@ -1,7 +1,5 @@
 """Declared types: what text becomes, exactly, and what is counted as unreadable."""
 
-from __future__ import annotations
-
 import datetime as dt
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """`fill`: a value that a table writes once per block, as in merged cells, is that of every record of the block."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 from pathlib import Path

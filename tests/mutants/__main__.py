@@ -31,13 +31,13 @@ class Outcome:
 def main(chosen: list[str]) -> int:
     outcomes = []
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        for one in MUTANTS:
-            if not chosen or one.name in chosen:
-                outcomes.append(tried(one, Path(folder) / one.name))
+        for mutant in MUTANTS:
+            if not chosen or mutant.name in chosen:
+                outcomes.append(tried(mutant, Path(folder) / mutant.name))
                 print(line(outcomes[-1]), flush=True)
     if not chosen:
         (HERE / "RESULTS.md").write_text(page(outcomes), encoding="utf-8")
-    return 0 if all(one.passes_without and one.fails_with for one in outcomes) else 1
+    return 0 if all(outcome.passes_without and outcome.fails_with for outcome in outcomes) else 1
 
 
 def tried(mutant: Mutant, copy: Path) -> Outcome:
@@ -51,9 +51,9 @@ def tried(mutant: Mutant, copy: Path) -> Outcome:
         if text.count(old) != 1:
             raise SystemExit(f"{mutant.name}: {file} has {text.count(old)} times\n{old}")
         path.write_text(text.replace(old, new), encoding="utf-8")
-    after, said = _passes(mutant, copy)
+    after, output = _passes(mutant, copy)
     shutil.rmtree(copy)
-    return Outcome(mutant, before, not after, said)
+    return Outcome(mutant, before, not after, output)
 
 
 def _passes(mutant: Mutant, copy: Path) -> tuple[bool, str]:
@@ -63,7 +63,7 @@ def _passes(mutant: Mutant, copy: Path) -> tuple[bool, str]:
     command = [sys.executable, "-c", run, "-q", "-x", "-p", "no:cacheprovider", *mutant.tests]
     environ = os.environ | {"PYTHONPATH": str(copy), "RECONCILE_SEED": "7"}
     done = subprocess.run(command, cwd=copy, env=environ, capture_output=True, text=True, check=False, timeout=900)
-    failed = [one for one in done.stdout.splitlines() if one.startswith(("FAILED", "ERROR"))]
+    failed = [item for item in done.stdout.splitlines() if item.startswith(("FAILED", "ERROR"))]
     if done.returncode not in (0, 1):
         raise SystemExit(
             f"{mutant.name}: pytest ended with {done.returncode}\n{done.stdout[-3000:]}{done.stderr[-2000:]}"
@@ -71,11 +71,11 @@ def _passes(mutant: Mutant, copy: Path) -> tuple[bool, str]:
     return done.returncode == 0, failed[0] if failed else ""
 
 
-def line(one: Outcome) -> str:
-    caught = "caught" if one.fails_with else "**not caught**"
-    sane = "" if one.passes_without else " (the test fails without it too)"
-    tests = f"`{' '.join(one.mutant.tests)}`"
-    return f"| {one.mutant.name} | {one.mutant.design} | {tests} | {caught}{sane} |"
+def line(outcome: Outcome) -> str:
+    caught = "caught" if outcome.fails_with else "**not caught**"
+    sane = "" if outcome.passes_without else " (the test fails without it too)"
+    tests = f"`{' '.join(outcome.mutant.tests)}`"
+    return f"| {outcome.mutant.name} | {outcome.mutant.design} | {tests} | {caught}{sane} |"
 
 
 def page(outcomes: list[Outcome]) -> str:

@@ -1,7 +1,5 @@
 """A mail server on loopback for the tests: it keeps what arrives, demands encryption and a password, and fails."""
 
-from __future__ import annotations
-
 import asyncio
 import datetime as dt
 import email

@@ -1,7 +1,5 @@
 """Messages through apprise, to services that can be pointed at a server on loopback."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

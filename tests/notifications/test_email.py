@@ -1,7 +1,5 @@
 """Mails, read back from a real SMTP server on loopback and parsed."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

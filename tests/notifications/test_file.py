@@ -1,7 +1,5 @@
 """A file channel: each message once and whole, whatever was cut off before."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -61,9 +59,9 @@ def test_a_message_cut_off_is_completed_by_looking_for_it(tmp_path: Path, form: 
     full = whole(tmp_path, form, TWO)
     (tmp_path / "told.log").write_bytes(full[: first + (len(full) - first) // 2])
 
-    found = opened(tmp_path, format=form).find(TWO)
+    result = opened(tmp_path, format=form).find(TWO)
 
-    assert found is not None
+    assert result is not None
     assert (tmp_path / "told.log").read_bytes() == full
 
 
@@ -113,7 +111,7 @@ def test_two_processes_that_send_the_same_notice_write_it_once(tmp_path: Path) -
     )
     both = [subprocess.Popen([sys.executable, "-c", script, str(tmp_path), str(ROOT)]) for _ in range(2)]
 
-    assert [one.wait(60) for one in both] == [0, 0]
+    assert [item.wait(60) for item in both] == [0, 0]
     text = (tmp_path / "told.log").read_text()
     assert [text.count(f"── end of {name} ──") for name in ("one", "two")] == [1, 1]
 
@@ -149,7 +147,7 @@ def test_a_dash_is_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 @pytest.mark.slow
 def test_a_file_keeps_every_promise_of_a_channel(tmp_path: Path, form: str) -> None:
-    said = {"type": "file", "path": "told.log", "format": form}
+    settings = {"type": "file", "path": "told.log", "format": form}
 
     def arrived() -> int:
         content = (tmp_path / "told.log").read_bytes() if (tmp_path / "told.log").exists() else b""
@@ -157,7 +155,7 @@ def test_a_file_keeps_every_promise_of_a_channel(tmp_path: Path, form: str) -> N
 
     conformance.run(
         conformance.Suite(
-            lambda: opened(tmp_path, format=form), said, arrived, lambda: opened(tmp_path, path="no/file")
+            lambda: opened(tmp_path, format=form), settings, arrived, lambda: opened(tmp_path, path="no/file")
         )
     )
 

@@ -1,7 +1,5 @@
 """The words of a message."""
 
-from __future__ import annotations
-
 import datetime as dt
 from dataclasses import replace
 from decimal import Decimal

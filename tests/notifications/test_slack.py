@@ -1,7 +1,5 @@
 """Slack: valid whatever the data, delivered once by slack-sdk."""
 
-from __future__ import annotations
-
 import datetime as dt
 import socket
 import subprocess
@@ -63,8 +61,8 @@ def slack() -> Iterator[SlackServer]:
 
 
 def bot(server: SlackServer, **more: Any) -> SlackChannel:
-    said = {"type": "slack", "token": server.token, "channel": "#finance-ops", "base_url": server.base_url, **more}
-    return SlackChannel("finance", SlackSettings.model_validate(said), Path())
+    output = {"type": "slack", "token": server.token, "channel": "#finance-ops", "base_url": server.base_url, **more}
+    return SlackChannel("finance", SlackSettings.model_validate(output), Path())
 
 
 def hook(server: SlackServer) -> SlackChannel:
@@ -100,8 +98,8 @@ def test_data_is_shown_as_it_is_and_rings_nobody(slack: SlackServer) -> None:
 def leaves(node: Any) -> Iterator[dict[str, Any]]:
     """The texts, links and mentions of rich_text."""
     if isinstance(node, list):
-        for one in node:
-            yield from leaves(one)
+        for item in node:
+            yield from leaves(item)
     elif isinstance(node, dict) and isinstance(node.get("elements"), list):
         yield from leaves(node["elements"])
     elif isinstance(node, dict) and node.get("type") not in ("header", "divider", "plain_text"):
@@ -177,11 +175,11 @@ def test_a_lost_answer_does_not_post_twice_when_the_message_is_found_again(slack
     with pytest.raises(DeliveryUnknown) as told:
         bot(slack).send(notice)
 
-    found = bot(slack).find(notice)
+    result = bot(slack).find(notice)
 
     assert told.value.reaction is DeliveryReaction.LOOK
-    assert found is not None
-    assert found.details["ts"] == slack.messages[0]["ts"]
+    assert result is not None
+    assert result.details["ts"] == slack.messages[0]["ts"]
     assert len(slack.messages) == 1
 
 
@@ -235,10 +233,10 @@ def test_a_connection_that_was_never_made_is_known_not_to_have_sent() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{taken.getsockname()[1]}/api/"
-        said = SlackSettings(type="slack", token="xoxb-canary", channel="#x", base_url=address)
+        answer = SlackSettings(type="slack", token="xoxb-canary", channel="#x", base_url=address)
 
         with pytest.raises(ChannelUnreachable, match="connection refused") as told:
-            SlackChannel("finance", said, Path()).send(night(double_charges(1)))
+            SlackChannel("finance", answer, Path()).send(night(double_charges(1)))
 
     assert told.value.reaction is DeliveryReaction.RETRY
     assert "canary" not in str(told.value)
@@ -346,11 +344,11 @@ def test_wrong_settings_are_told(said: dict[str, Any], sentence: str) -> None:
 
 
 def test_the_bot_and_the_webhook_keep_every_promise_of_a_channel(slack: SlackServer) -> None:
-    said = {"type": "slack", "token": slack.token, "channel": "C0FINANCE1", "base_url": slack.base_url}
+    output = {"type": "slack", "token": slack.token, "channel": "C0FINANCE1", "base_url": slack.base_url}
 
     conformance.run(
         conformance.Suite(
-            lambda: bot(slack), said, lambda: len(slack.messages), lambda: bot(slack, channel="#no"), [slack.token]
+            lambda: bot(slack), output, lambda: len(slack.messages), lambda: bot(slack, channel="#no"), [slack.token]
         )
     )
     conformance.run(
@@ -369,7 +367,7 @@ def test_a_template_of_the_users_own_cannot_break_the_message(slack: SlackServer
         "*{{ headline }}*\n<https://wiki.example.com|Runbook>\n{% for r in notice.rules %}{% for g in r.largest %}"
         "{{ g.key.order_id }} {{ g.key.order_id | truncate(6) }} 1 < 2\n{% endfor %}{% endfor %}"
     )
-    said = SlackSettings.model_validate(
+    answer = SlackSettings.model_validate(
         {
             "type": "slack",
             "token": slack.token,
@@ -378,7 +376,7 @@ def test_a_template_of_the_users_own_cannot_break_the_message(slack: SlackServer
             "template": "mine.j2",
         }
     )
-    channel = SlackChannel("finance", said, tmp_path)
+    channel = SlackChannel("finance", answer, tmp_path)
 
     for groups in (1, 8, 3_000):
         channel.send(night(double_charges(groups, hostile=True), name=f"n-{groups}"))

@@ -3,8 +3,6 @@
 The packages come from npm at test time; without npm these tests are skipped, except with CI set, where they fail.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Templates of the users' own."""
 
-from __future__ import annotations
-
 import resource
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """A webhook: signed, to public addresses only, in bounded time."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json
@@ -73,15 +71,15 @@ class Receiver:
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    made = Receiver()
-    yield made
-    made.http.shutdown()
-    made.http.server_close()
+    created = Receiver()
+    yield created
+    created.http.shutdown()
+    created.http.server_close()
 
 
 def opened(url: str, **more: Any) -> WebhookChannel:
-    said = {"type": "webhook", "url": url, "allow": ["127.0.0.0/8"], **more}
-    return WebhookChannel("hook", WebhookSettings.model_validate(said), Path(), clock=lambda: 1_000.5)
+    settings = {"type": "webhook", "url": url, "allow": ["127.0.0.0/8"], **more}
+    return WebhookChannel("hook", WebhookSettings.model_validate(settings), Path(), clock=lambda: 1_000.5)
 
 
 def test_a_notice_arrives_as_json_with_its_key_and_a_signature(receiver: Receiver) -> None:
@@ -399,7 +397,12 @@ def test_retry_after_is_seconds_or_a_date_and_bounded(said: str, seconds: float)
 
 @pytest.mark.slow
 def test_a_webhook_keeps_every_promise_of_a_channel(receiver: Receiver) -> None:
-    said = {"type": "webhook", "url": receiver.url, "secret": "s3cret", "headers": {"Authorization": "Bearer canary"}}
+    settings = {
+        "type": "webhook",
+        "url": receiver.url,
+        "secret": "s3cret",
+        "headers": {"Authorization": "Bearer canary"},
+    }
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         dead = f"http://127.0.0.1:{taken.getsockname()[1]}/canary"
@@ -407,7 +410,7 @@ def test_a_webhook_keeps_every_promise_of_a_channel(receiver: Receiver) -> None:
         conformance.run(
             conformance.Suite(
                 lambda: opened(receiver.url, secret="s3cret", headers={"Authorization": "Bearer canary"}),
-                said,
+                settings,
                 lambda: len(receiver.came),
                 lambda: opened(dead),
                 ["canary", "s3cret"],

@@ -1,7 +1,5 @@
 """One project over four systems: a ledger, an order table, a bank export and a CRM; one run tells what disagrees."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -116,7 +114,7 @@ def test_four_systems_are_compared_in_one_run_and_told_in_one_message(project: P
 
     assert answer.code == 0, answer.said
     findings = answer.json["findings"]
-    told = {(found["rule"], found.get("form", "duplicate")) for found in findings}
+    told = {(finding["rule"], finding.get("form", "duplicate")) for finding in findings}
     assert told == {
         ("bank-vs-ledger", "left_only"),
         ("bank-vs-ledger", "right_only"),

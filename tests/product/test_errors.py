@@ -1,7 +1,5 @@
 """Every error class carries its exit code, or is on a list of errors that never reach a user, each with its reason."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import tempfile

@@ -1,7 +1,5 @@
 """A name that is too long for a file, wherever one may be written: one sentence, no defect, nothing lost."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Texts that break programs, in every field: each door shows them as texts, and no page gets an element from them."""
 
-from __future__ import annotations
-
 import html.parser
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """One configuration over a real SQLite file, a real CSV and PostgreSQL finds what hand-written SQL finds."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import subprocess

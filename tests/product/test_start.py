@@ -1,7 +1,5 @@
 """What a short run waits for: only what it uses is loaded, and the process ends as soon as it is done."""
 
-from __future__ import annotations
-
 import sqlite3
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The structure that import-linter cannot see: where SQL statements stand, and what a door may import."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

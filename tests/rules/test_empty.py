@@ -1,7 +1,5 @@
 """Empty is one thing: NULL, a text without characters and one of white space give the same answer in every use."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Mapping
 from decimal import Decimal
@@ -70,8 +68,8 @@ ids = st.one_of(st.none(), st.sampled_from(["", " ", "\xa0"]))
 
 @st.composite
 def tables(draw: st.DrawFn) -> list[dict[str, Any]]:
-    found = draw(st.lists(row, max_size=12))
-    return [{"id": draw(ids) if draw(st.integers(0, 9)) == 0 else f"r{n}", **one} for n, one in enumerate(found)]
+    result = draw(st.lists(row, max_size=12))
+    return [{"id": draw(ids) if draw(st.integers(0, 9)) == 0 else f"r{n}", **item} for n, item in enumerate(result)]
 
 
 @pytest.mark.server
@@ -87,7 +85,7 @@ def test_white_space_says_what_null_says_in_every_use_on_every_engine(
     @example(data=[_record(n, name="a", code=text, other=text) for n, text in enumerate((None, "", " ", "a", "\xa0"))])
     @example(data=[_record(n, name=text) for n, text in enumerate((*WHITE_SPACE, *NOT_WHITE, *NOT_WHITE))])
     def check(data: list[dict[str, Any]]) -> None:
-        plain = _rows([{name: _emptied(value) for name, value in one.items()} for one in data])
+        plain = _rows([{name: _emptied(value) for name, value in record.items()} for record in data])
         expected = _answer(detect(rule, plain.relation(), plain.streamed(), SLOT))
 
         given_rows = _rows(data)
@@ -110,16 +108,16 @@ def test_white_space_alone_is_null_and_what_a_normaliser_leaves_empty_is_told_as
     rows = Rows({"id": Type.TEXT, "name": Type.TEXT}, data)
     rule = DuplicatesRule(name="twins", dataset="things", key=[{"name": ["alnum"]}])
 
-    found = detect(rule, rows.relation(), rows.streamed(), SLOT)
+    detection = detect(rule, rows.relation(), rows.streamed(), SLOT)
 
-    assert [(one.reason, one.records) for one in found.skipped] == [("null", 4), ("empty after normalising", 2)]
+    assert [(item.reason, item.records) for item in detection.skipped] == [("null", 4), ("empty after normalising", 2)]
 
 
 @pytest.mark.server
 def test_an_id_of_white_space_names_no_record_even_where_an_index_keeps_it_unique(
     databases: dict[str, sa.Engine],
 ) -> None:
-    rows = Rows({"id": Type.TEXT, "name": Type.TEXT}, [{"id": one, "name": "a"} for one in ("", " ", "1", "2")])
+    rows = Rows({"id": Type.TEXT, "name": Type.TEXT}, [{"id": text, "name": "a"} for text in ("", " ", "1", "2")])
     rule = DuplicatesRule(name="twins", dataset="things", key=["name"])
 
     assert detect(rule, rows.relation(), rows.streamed(), SLOT).identity.nulls == 2
@@ -170,7 +168,7 @@ def _emptied(value: Any) -> Any:
     return None if isinstance(value, str) and not value.strip() else value
 
 
-def _answer(found: Detection) -> Any:
-    groups = [(list(g.key.items()), g.money, [(m.id, m.values) for m in g.members]) for g in found.groups]
-    skipped = {(one.column, one.reason): one.records for one in found.skipped}
-    return groups, skipped, found.read, found.scanned, found.identity
+def _answer(detection: Detection) -> Any:
+    groups = [(list(g.key.items()), g.money, [(m.id, m.values) for m in g.members]) for g in detection.groups]
+    skipped = {(item.column, item.reason): item.records for item in detection.skipped}
+    return groups, skipped, detection.read, detection.scanned, detection.identity

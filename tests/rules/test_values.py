@@ -1,7 +1,5 @@
 """Canonical values: equal exactly for equal values, and one total order over all of them."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """What chance does in tests: where it begins, how long it lasts, how many examples it tries."""
 
-from __future__ import annotations
-
 import os
 import random
 import time

@@ -1,7 +1,5 @@
 """A PostgreSQL of our own, to be stopped in the middle of things: the shared one is others' too."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil
@@ -21,9 +19,9 @@ _USER = "postgres"
 
 
 def _programs() -> Path:
-    found = shutil.which("initdb")
-    if found:
-        return Path(found).resolve().parent
+    result = shutil.which("initdb")
+    if result:
+        return Path(result).resolve().parent
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
     if not versions:
         if os.environ.get("CI"):

@@ -1,7 +1,5 @@
 """Configurations for tests: written to a folder of their own, with a connector and a channel of another package."""
 
-from __future__ import annotations
-
 import functools
 import os
 from collections.abc import Mapping
@@ -152,9 +150,9 @@ def install_plugin(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (info / "entry_points.txt").write_text(ENTRY_POINTS)
     monkeypatch.syspath_prepend(str(site))
     monkeypatch.setattr(plugins, "_foreign", functools.cache(plugins._foreign.__wrapped__))
-    known: dict[str, object] = NORMALISERS  # type: ignore[assignment]
-    monkeypatch.setitem(known, "backwards", None)  # so that what the test registers is gone after it
-    del known["backwards"]
+    settings: dict[str, object] = NORMALISERS  # type: ignore[assignment]
+    monkeypatch.setitem(settings, "backwards", None)  # so that what the test registers is gone after it
+    del settings["backwards"]
 
 
 def write(folder: Path, files: Mapping[str, str | bytes]) -> Path:

@@ -1,7 +1,5 @@
 """What documentation is held to: the settings of the schema, and the blocks of a Markdown page."""
 
-from __future__ import annotations
-
 import ast
 import gc
 import json
@@ -38,10 +36,10 @@ class Block:
 def blocks(page: Path, language: str) -> Iterator[Block]:
     """The blocks of a page in one language."""
     text = page.read_text(encoding="utf-8")
-    for found in _FENCE.finditer(text):
-        info = found["info"].strip()
+    for match in _FENCE.finditer(text):
+        info = match["info"].strip()
         if info.split(" ")[0] == language:
-            yield Block(page, text.count("\n", 0, found.start()) + 1, info, found["body"])
+            yield Block(page, text.count("\n", 0, match.start()) + 1, info, match["body"])
 
 
 def all_blocks(language: str) -> list[Block]:
@@ -83,16 +81,16 @@ def settings() -> set[Setting]:
     """Every setting a configuration of the built-in kinds can have."""
     schema = json_schema()["properties"]
     sections = ("sources", "datasets", "rules", "jobs", "channels")
-    found = {_setting("top", name, said) for name, said in schema.items() if name not in sections}
+    result = {_setting("top", name, output) for name, output in schema.items() if name not in sections}
     by_section = {name: _alternatives(schema[name]["additionalProperties"]) for name in sections}
-    found |= _of("sources", dict(zip(CONNECTORS, by_section["sources"], strict=False)))
-    found |= _of("datasets", dict(zip(CONNECTORS, by_section["datasets"], strict=False)))
-    found |= _of("channels", dict(zip(CHANNELS, by_section["channels"], strict=False)))
-    found |= _of("rules", dict(zip(KINDS, by_section["rules"], strict=False)))
-    found |= _of("rules", {"preset": next(one for one in by_section["rules"] if one.get("title") == "preset")})
+    result |= _of("sources", dict(zip(CONNECTORS, by_section["sources"], strict=False)))
+    result |= _of("datasets", dict(zip(CONNECTORS, by_section["datasets"], strict=False)))
+    result |= _of("channels", dict(zip(CHANNELS, by_section["channels"], strict=False)))
+    result |= _of("rules", dict(zip(KINDS, by_section["rules"], strict=False)))
+    result |= _of("rules", {"preset": next(rule for rule in by_section["rules"] if rule.get("title") == "preset")})
     actions = _alternatives(by_section["rules"][0]["properties"]["clean"])
-    found |= _of("clean", {one["properties"]["action"]["const"]: one for one in actions})
-    return found | _of("jobs", {"": by_section["jobs"][0]})
+    result |= _of("clean", {action["properties"]["action"]["const"]: action for action in actions})
+    return result | _of("jobs", {"": by_section["jobs"][0]})
 
 
 def _alternatives(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -103,39 +101,39 @@ def _of(section: str, kinds: Mapping[str, Mapping[str, Any]]) -> set[Setting]:
     """Settings that every kind of the section has are listed once, the others under their kind."""
     every = [set(_said(schema)) for schema in kinds.values()]
     common = set.intersection(*every) if len(every) > 1 else set()
-    found: set[Setting] = set()
+    result: set[Setting] = set()
     for kind, schema in kinds.items():
-        for name, said in schema["properties"].items():
+        for name, output in schema["properties"].items():
             shared = name in {name for name, _ in common} or not kind
             required = name in schema.get("required", ()) and name != "type"
-            found.add(_setting(section if shared else f"{section}: {kind}", name, said, required=required))
-    return found
+            result.add(_setting(section if shared else f"{section}: {kind}", name, output, required=required))
+    return result
 
 
 def _said(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, said in schema["properties"].items():
-        yield name, json.dumps({k: v for k, v in said.items() if k not in ("const", "description")}, sort_keys=True)
+    for name, output in schema["properties"].items():
+        yield name, json.dumps({k: v for k, v in output.items() if k not in ("const", "description")}, sort_keys=True)
 
 
-def _setting(place: str, name: str, said: Mapping[str, Any], *, required: bool = False) -> Setting:
+def _setting(place: str, name: str, output: Mapping[str, Any], *, required: bool = False) -> Setting:
     return (
         place,
         name,
-        _type(said),
-        "required" if required or name in ("type", "kind", "action") else _default(name, said),
+        _type(output),
+        "required" if required or name in ("type", "kind", "action") else _default(name, output),
     )
 
 
 _WORDS = {"array": "list", "object": "mapping", "integer": "number", "number": "number", "string": "text"}
 
 
-def _type(said: Mapping[str, Any]) -> str:
+def _type(output: Mapping[str, Any]) -> str:
     """What an author writes there, in words; a scalar may always be written as text, which is not said."""
-    if "enum" in said:
-        return either([f"`{word}`" for word in said["enum"]])
-    if "const" in said and not isinstance(said["const"], str):
-        return str(said["const"])
-    return either(sorted(_kinds(said) or {"text"}))
+    if "enum" in output:
+        return either([f"`{word}`" for word in output["enum"]])
+    if "const" in output and not isinstance(output["const"], str):
+        return str(output["const"])
+    return either(sorted(_kinds(output) or {"text"}))
 
 
 def either(words: Sequence[str]) -> str:
@@ -143,23 +141,23 @@ def either(words: Sequence[str]) -> str:
     return " or ".join([*([", ".join(words[:-1])] if words[1:] else []), words[-1]])
 
 
-def _kinds(said: Mapping[str, Any]) -> set[str]:
-    if "anyOf" in said:
-        kinds = set().union(*(_kinds(one) for one in said["anyOf"]))
+def _kinds(output: Mapping[str, Any]) -> set[str]:
+    if "anyOf" in output:
+        kinds = set().union(*(_kinds(item) for item in output["anyOf"]))
         scalars = {"number", "true or false"} & kinds
         return kinds - {"text"} if scalars else kinds
-    if "const" in said:
+    if "const" in output:
         return {"word"}
-    written = said.get("type", [])
+    written = output.get("type", [])
     if isinstance(written, list):
         return {"text"} if written else set()
     return {"true or false"} if written == "boolean" else {_WORDS[written]}
 
 
-def _default(name: str, said: Mapping[str, Any]) -> str:
-    if "default" not in said:
+def _default(name: str, output: Mapping[str, Any]) -> str:
+    if "default" not in output:
         return "the project's" if name == "timezone" else ""
-    value = said["default"]
+    value = output["default"]
     if name == "severity":
         return "medium"
     if value in ([], ""):

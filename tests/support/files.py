@@ -1,7 +1,5 @@
 """Opening the `files` source on a directory of a test, and reading it both ways."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import duckdb

@@ -3,8 +3,6 @@
 A new migration adds its rows to ROWS under its revision, as they are stored; the tests run over all of them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
@@ -41,16 +39,16 @@ def _json(value: Any) -> str:
 
 def _outcome(**more: Any) -> Row:
     counts = dict.fromkeys(("grown", "known", "merged", "new", "reopened", "resolved", "settled"), 0)
-    said = {"rule": "old-rule", "dataset": "charges", "severity": "high", "engine": "embedded", "reason": "because"}
-    said |= {"read": 4, "scanned": 4, "groups": 1, "groups_before": [1], "money": {"EUR": "20.00"}, "seconds": 0.1}
-    said |= {"skipped": [{"column": "order_id", "reason": "null", "records": 1, "first": "row 7"}]}
-    return said | {"findings": counts, "first_run": False, "edited": False} | more
+    settings = {"rule": "old-rule", "dataset": "charges", "severity": "high", "engine": "embedded", "reason": "because"}
+    settings |= {"read": 4, "scanned": 4, "groups": 1, "groups_before": [1], "money": {"EUR": "20.00"}, "seconds": 0.1}
+    settings |= {"skipped": [{"column": "order_id", "reason": "null", "records": 1, "first": "row 7"}]}
+    return settings | {"findings": counts, "first_run": False, "edited": False} | more
 
 
 def summary(run: str, slot: str, status: str = "succeeded", **more: Any) -> str:
     """A run's report as it is stored."""
-    said: Row = {"run": run, "job": "nightly", "slot": slot, "release": RELEASE, "status": status, "attempt": 1}
-    return _json(said | {"rules": [_outcome(**more)], "messages": [], "checked": ["old-rule"]})
+    row: Row = {"run": run, "job": "nightly", "slot": slot, "release": RELEASE, "status": status, "attempt": 1}
+    return _json(row | {"rules": [_outcome(**more)], "messages": [], "checked": ["old-rule"]})
 
 
 def run_row(run: str, slot: str, status: str, *, job: str = "nightly", fence: int = 1, ended: str = LATER) -> Row:
@@ -99,15 +97,15 @@ def chain(bodies: list[Row]) -> Rows:
     """Entries of the audit log, computed as its first version is described."""
     head = hashlib.sha256(b"reconcile/audit/1/genesis\0" + STORE.encode()).hexdigest()
     rows: Rows = {"audit": [], "audit_bodies": [], "audit_head": []}
-    for seq, said in enumerate(bodies, 1):
-        body, salt = _json(said), f"{seq:064x}"
+    for seq, output in enumerate(bodies, 1):
+        body, salt = _json(output), f"{seq:064x}"
         proof = hashlib.sha256(b"reconcile/audit/1/body\0" + salt.encode() + b"\0" + body.encode()).hexdigest()
         fields = {"seq": seq, "at": AT, "actor": "eve", "event": "run.started", "subject": "aa" * 32}
         fields["body_commitment"] = proof
         leaf = hashlib.sha256(b"reconcile/audit/1/leaf\0" + _json(fields).encode()).digest()
         before, head = head, hashlib.sha256(b"reconcile/audit/1/head\0" + head.encode() + b"\0" + leaf).hexdigest()
         rows["audit"].append(fields | {"prev": before, "head": head})
-        named = {"finding": said.get("finding"), "run": said.get("run")}
+        named = {"finding": output.get("finding"), "run": output.get("run")}
         rows["audit_bodies"].append({"seq": seq, "salt": salt, "body": body} | named)
     rows["audit_head"].append({"id": 1, "seq": len(bodies), "head": head})
     return rows
@@ -433,7 +431,8 @@ ROWS: Mapping[str, Rows] = {
 }
 
 REVISIONS = tuple(
-    one.revision for one in reversed(list(ScriptDirectory.from_config(migrations._config()).walk_revisions()))
+    walk_revision.revision
+    for walk_revision in reversed(list(ScriptDirectory.from_config(migrations._config()).walk_revisions()))
 )
 
 
@@ -466,19 +465,19 @@ def _fill(url: str, root: Path, revision: str) -> None:
             copying.create(connection)  # the same tables, sooner
         else:
             migrations.upgrade(connection, revision)
-        found = _reflected(connection)
+        result = _reflected(connection)
         row = {"id": 1, "store_id": STORE, "epoch": 1, "revision": revision, "created_at": AT}
-        connection.execute(sa.insert(found["meta"]).values(row | {"key_check": key.check(KEY, STORE)}))
-        for name in sorted(found, key=[t.name for t in tables.metadata.sorted_tables if t.name in found].index):
-            for known in (one for one in REVISIONS if one <= revision):
-                if rows := ROWS[known].get(name):
+        connection.execute(sa.insert(result["meta"]).values(row | {"key_check": key.check(KEY, STORE)}))
+        for name in sorted(result, key=[t.name for t in tables.metadata.sorted_tables if t.name in result].index):
+            for remembered in (item for item in REVISIONS if item <= revision):
+                if rows := ROWS[remembered].get(name):
                     fill(connection, name, rows)
 
 
 def fill(connection: sa.Connection, table: str, rows: list[Row]) -> None:
     """Rows as they are stored; one that points at another of its own table comes after it."""
     into = sa.Table(table, sa.MetaData(), autoload_with=connection)
-    for row in sorted(rows, key=lambda one: one.get("merged_into") is not None):
+    for row in sorted(rows, key=lambda item: item.get("merged_into") is not None):
         connection.execute(sa.insert(into).values(row))
 
 
@@ -495,9 +494,9 @@ def connected(url: str, root: Path) -> Iterator[sa.Connection]:
 
 
 def _reflected(connection: sa.Connection) -> dict[str, sa.Table]:
-    found = sa.MetaData()
-    found.reflect(connection)
-    return {name: table for name, table in found.tables.items() if name != "alembic_version"}
+    metadata = sa.MetaData()
+    metadata.reflect(connection)
+    return {name: table for name, table in metadata.tables.items() if name != "alembic_version"}
 
 
 def stored(url: str, root: Path) -> Rows:

@@ -38,7 +38,7 @@ BANK = RuleIdentity(
 
 def group(key: Value, *ids: Value, start: Value = None, money: str | None = None) -> DuplicateGroup:
     """A group with that value of the column `order`; the first id is the keeper."""
-    keeper, *surplus = (Member((one,), {"id": one, "order": key}) for one in ids)
+    keeper, *surplus = (Member((identifier,), {"id": identifier, "order": key}) for identifier in ids)
     span = None if start is None else (start, start)
     return DuplicateGroup(
         {"order": key}, keeper, tuple(surplus), money={"EUR": Decimal(money)} if money else {}, span=span
@@ -60,8 +60,8 @@ def discrepancy(
     return Discrepancy(
         {"reference": key},
         form,
-        tuple(Member((one,), {"line": one, "reference": key}) for one in left),
-        tuple(Member((one,), {"entry": one, "doc_no": key}, "ledger") for one in right),
+        tuple(Member((item,), {"line": item, "reference": key}) for item in left),
+        tuple(Member((item,), {"entry": item, "doc_no": key}, "ledger") for item in right),
         differences=(difference,) if difference else (),
         reason=reason,
         money={"EUR": Decimal(money)} if money else {},
@@ -131,14 +131,14 @@ class FindingsOffice(Office):
             shown = list(stored.unnotified(tx, channel, rules))
             if shown:
                 tx.connection.execute(sa.insert(tables.outbox).values(_outbox_row(message, channel, self.clock.now)))
-                stored.mark_notified(tx, channel, message, {one.id: one.version for one in shown})
+                stored.mark_notified(tx, channel, message, {item.id: item.version for item in shown})
         self.heard.append(shown)
         return shown
 
     @property
     def last_heard(self) -> list[tuple[str, str]]:
         """What the last message told: ids and changes."""
-        return [(one.id, one.change.value) for one in self.heard[-1]]
+        return [(item.id, item.change.value) for item in self.heard[-1]]
 
     def happens(self, finding: str, *events: Event) -> None:
         """What a cleaning makes of a finding, one event after the other."""
@@ -155,13 +155,13 @@ class FindingsOffice(Office):
             return stored.find(tx, stored.FindingFilter(**filters))  # type: ignore[arg-type]  # names are checked by FindingFilter
 
     def only(self) -> Finding:
-        [one] = self.all()
-        return one
+        [finding] = self.all()
+        return finding
 
 
 def ids(members: Sequence[object]) -> list[Value]:
     """The ids of members with an id of one column."""
-    return [one.id[0] for one in members]  # type: ignore[attr-defined]  # Member and FindingMember alike
+    return [member.id[0] for member in members]  # type: ignore[attr-defined]  # Member and FindingMember alike
 
 
 def _run_row(run: str, now: dt.datetime) -> dict[str, object]:

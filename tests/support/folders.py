@@ -1,7 +1,5 @@
 """The folders that tests read: of this checkout, and of real data beside it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]

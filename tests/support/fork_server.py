@@ -7,8 +7,6 @@
 A child inherits neither threads nor connections. It can be killed, stopped and continued; it dies with its server.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import importlib

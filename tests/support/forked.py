@@ -3,8 +3,6 @@
 One list for all of them, as only the last that is given counts.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 
 SERVER = multiprocessing.get_context("forkserver")

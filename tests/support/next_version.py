@@ -4,8 +4,6 @@
 environment.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable

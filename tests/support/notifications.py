@@ -1,7 +1,5 @@
 """Notices for the tests of channels: a night with double charges, as small or large as wanted."""
 
-from __future__ import annotations
-
 import datetime as dt
 from dataclasses import replace
 from decimal import Decimal

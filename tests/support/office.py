@@ -1,7 +1,5 @@
 """The office of the tests: a state database with a steerable clock, and what is scheduled, run and sent over it."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 from collections import Counter

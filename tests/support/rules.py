@@ -1,7 +1,5 @@
 """Rows in memory for every engine: streamed and readable for DuckDB, and in tables of real databases."""
 
-from __future__ import annotations
-
 import datetime as dt
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -164,7 +162,7 @@ def _arrow(connection: sa.Connection, statement: sa.Select[Any]) -> pa.RecordBat
     return pa.Table.from_arrays(arrays, names=list(result.keys())).to_reader()
 
 
-def _kind(one: sa.types.TypeEngine[Any]) -> Type:
+def _kind(type_engine: sa.types.TypeEngine[Any]) -> Type:
     for cls, kind in (
         (sa.Boolean, Type.BOOLEAN),
         (sa.Integer, Type.INTEGER),
@@ -174,7 +172,7 @@ def _kind(one: sa.types.TypeEngine[Any]) -> Type:
         (sa.Date, Type.DATE),
         (sa.LargeBinary, Type.BYTES),
     ):
-        if isinstance(one, cls):
+        if isinstance(type_engine, cls):
             return kind
     return Type.TEXT
 

@@ -61,8 +61,8 @@ class Ended:
 
     def rule(self, name: str) -> Json:
         """A rule's part of the report of one run."""
-        [found] = [one for one in self.json["rules"] if one["rule"] == name]
-        return dict(found)
+        [result] = [item for item in self.json["rules"] if item["rule"] == name]
+        return dict(result)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -180,11 +180,11 @@ class Command:
 
 def together(*commands: Command) -> list[Ended]:
     """Let commands that were held run at one moment, and wait for all of them."""
-    for one in commands:
-        one.ready()
-    for one in commands:
-        one.go()
-    return [one.end() for one in commands]
+    for command in commands:
+        command.ready()
+    for command in commands:
+        command.go()
+    return [item.end() for item in commands]
 
 
 def _resume(folder: str, slot: str | None, environ: Mapping[str, str], answer: Any) -> None:
@@ -201,7 +201,7 @@ def _resume(folder: str, slot: str | None, environ: Mapping[str, str], answer: A
         left = _left(application.store)
         report = application.run("nightly", slot=slot).to_json()
         with application.store.read() as tx:
-            findings = [finding_json(one, Masking()) for one in find(tx)]
+            findings = [finding_json(item, Masking()) for item in find(tx)]
         verified = log.verify(application.store)
         after = _left(application.store)
     answer.send(
@@ -284,7 +284,7 @@ class ChargesProject:
 
     def add(self, *charges: Iterable[Any]) -> ChargesProject:
         with sqlite3.connect(self.folder / "shop.sqlite") as database:
-            database.executemany("insert into charges values (?, ?, ?, ?, ?, ?)", [tuple(one) for one in charges])
+            database.executemany("insert into charges values (?, ?, ?, ?, ?, ?)", [tuple(item) for item in charges])
         database.close()
         return self
 
@@ -346,11 +346,11 @@ class ChargesProject:
 
 def told(message: Json, rule: str = "double-charge") -> list[tuple[str, str, list[str]]]:
     """The groups a message tells of a rule: what happened to each, its keeper, its surplus."""
-    groups = [group for one in message["rules"] if one["rule"] == rule for group in one["largest"]]
-    return sorted((one["state"], one["keeper"], list(one["surplus"])) for one in groups)
+    groups = [group for item in message["rules"] if item["rule"] == rule for group in item["largest"]]
+    return sorted((item["state"], item["keeper"], list(item["surplus"])) for item in groups)
 
 
 def known(findings: Iterable[Json]) -> list[tuple[Any, ...]]:
     """What must be the same of findings however often a run was killed."""
     names = ("id", "rule", "state", "keeper", "surplus", "key", "version", "records", "money")
-    return sorted(tuple(json.dumps(one.get(name)) for name in names) for one in findings)
+    return sorted(tuple(json.dumps(finding.get(name)) for name in names) for finding in findings)

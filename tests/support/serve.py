@@ -48,7 +48,7 @@ class Serving:
 
     def heard(self, event: str, **fields: Any) -> list[Json]:
         """The lines with that event and these fields so far."""
-        return [one for one in self.lines if one["event"] == event and fields.items() <= one.items()]
+        return [line for line in self.lines if line["event"] == event and fields.items() <= line.items()]
 
     def hear(self, event: str, count: int = 1, seconds: float = 60, **fields: Any) -> list[Json]:
         """Wait until that was logged so often."""
@@ -84,20 +84,20 @@ class Serving:
 
 def children(pid: int) -> list[int]:
     """Every process below this one."""
-    found: list[int] = []
+    values: list[int] = []
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
-            direct = [int(one) for one in task.read_text().split()]
+            direct = [int(word) for word in task.read_text().split()]
         except (FileNotFoundError, ProcessLookupError):
             continue
-        found += [*direct, *(one for child in direct for one in children(child))]
-    return found
+        values += [*direct, *(item for child in direct for item in children(child))]
+    return values
 
 
 def runs_of(pid: int) -> list[int]:
     """The processes that carry runs out for this server: children of what it forks them from."""
-    direct = [one for task in Path(f"/proc/{pid}/task").glob("*/children") for one in task.read_text().split()]
-    return [child for one in direct for child in children(int(one))]
+    direct = [word for task in Path(f"/proc/{pid}/task").glob("*/children") for word in task.read_text().split()]
+    return [child for item in direct for child in children(int(item))]
 
 
 @contextmanager
@@ -126,7 +126,7 @@ def request(store: Store, job: str, count: int = 1, sources: tuple[str, ...] = (
     with store.begin() as tx:
         times = [tx.now - dt.timedelta(seconds=number) for number in range(count)]
         stored.write_down(
-            tx, [NewSlot(job, one, f"request:{one.isoformat()}", tx.now, sources=sources) for one in times]
+            tx, [NewSlot(job, item, f"request:{item.isoformat()}", tx.now, sources=sources) for item in times]
         )
 
 
@@ -136,4 +136,4 @@ def slots(store: Store, job: str | None = None) -> list[SlotRow]:
 
 
 def all_ended(store: Store, job: str | None = None) -> bool:
-    return all(one.status not in ("due", "running") for one in slots(store, job))
+    return all(slot.status not in ("due", "running") for slot in slots(store, job))

@@ -1,7 +1,5 @@
 """The real servers that tests make databases on, and where real data is."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import Iterator

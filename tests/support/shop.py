@@ -1,7 +1,5 @@
 """The shop of the tests: a database with records that a configuration points to, and plain SQL in it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property

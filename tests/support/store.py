@@ -75,13 +75,13 @@ class Program:
 
     def end(self) -> str:
         """The last line it printed since, once it ended well."""
-        said = ""
+        text = ""
         try:
             while True:
-                said = self.line()
+                text = self.line()
         except EOFError:
             assert self.exit_code() == 0, "the program failed; its traceback is above"
-        return said
+        return text
 
     def kill(self) -> None:
         self.process.kill()
@@ -91,11 +91,11 @@ class Program:
 def in_parallel(count: int, code: str, url: str, root: Path) -> list[str]:
     """The same code in that many processes, started together; the last line each printed."""
     programs = [Program(code, url, root) for _ in range(count)]
-    for one in programs:
-        one.ready()
-    for one in programs:
-        one.go()
-    return [one.end() for one in programs]
+    for program in programs:
+        program.ready()
+    for program in programs:
+        program.go()
+    return [item.end() for item in programs]
 
 
 class FixedClock:

@@ -1,7 +1,5 @@
 """A TCP proxy that simulates a bad network or a hung server."""
 
-from __future__ import annotations
-
 import contextlib
 import enum
 import socket

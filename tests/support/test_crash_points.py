@@ -1,7 +1,5 @@
 """Crash points and the warm fork server of the tests."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re
@@ -31,15 +29,15 @@ def warm() -> Iterator[Warm]:
 
 def _reached() -> dict[str, list[str]]:
     """Every label in the code, and where it is reached."""
-    found: dict[str, list[str]] = {}
+    settings: dict[str, list[str]] = {}
     for package in PACKAGES:
         for path in (ROOT / package).rglob("*.py"):
             for node in ast.walk(tree_of(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name):
                     name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
                     if name == "reach" and node.args and isinstance(node.args[0], ast.Constant):
-                        found.setdefault(node.args[0].value, []).append(f"{path.relative_to(ROOT)}:{node.lineno}")
-    return found
+                        settings.setdefault(node.args[0].value, []).append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    return settings
 
 
 @pytest.mark.slow
@@ -173,5 +171,5 @@ def test_children_die_with_their_server() -> None:
         children = [server.call("time:sleep", 60) for _ in range(3)]
         children[0].stop()
 
-    assert [one.wait().killed for one in children] == [True] * 3
-    assert not any(one.is_alive() for one in children)
+    assert [child.wait().killed for child in children] == [True] * 3
+    assert not any(child.is_alive() for child in children)

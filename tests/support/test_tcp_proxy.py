@@ -1,7 +1,5 @@
 """The TCP proxy: the reply to COMMIT is dropped once, connections are reset."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Iterator
@@ -18,21 +16,21 @@ def echo() -> Iterator[tuple[str, int]]:
     """A server that says everything back."""
     listener = socket.create_server(("127.0.0.1", 0))
 
-    def serve(one: socket.socket) -> None:
-        with one:
+    def serve(item: socket.socket) -> None:
+        with item:
             try:
-                while data := one.recv(4096):
-                    one.sendall(data)
+                while data := item.recv(4096):
+                    item.sendall(data)
             except OSError:
                 return
 
     def accept() -> None:
         while True:
             try:
-                one, _ = listener.accept()
+                entry, _ = listener.accept()
             except OSError:
                 return
-            threading.Thread(target=serve, args=(one,), daemon=True).start()
+            threading.Thread(target=serve, args=(entry,), daemon=True).start()
 
     threading.Thread(target=accept, daemon=True).start()
     yield listener.getsockname()

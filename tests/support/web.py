@@ -83,8 +83,8 @@ def site_of(world: World, people: Mapping[str, Role] = PEOPLE, **console: Any) -
     project = config.load(world.folder / "reconcile.yaml", {})
     with Store.open(project.state.get_secret_value(), world.folder) as store:
         with store.begin() as tx:
-            known = {user.name for user in stored_users.listed(tx)}
-            for name, role in ((name, role) for name, role in people.items() if name not in known):
+            names = {user.name for user in stored_users.listed(tx)}
+            for name, role in ((name, role) for name, role in people.items() if name not in names):
                 users.add(tx, name, role, by=name, password=PASSWORD)
         site = Site(world, project, store)
         site.listener.start()

@@ -28,6 +28,8 @@ class Stamp:
 
     def changes(self, group: Members, settings: Any, place: ActionTable) -> ActionPlan:
         stamp = {settings.into: ("t", f"twin of {group.keeper.values['id']}")}
-        changes = tuple(Change(one.row.name, one.row.cells, stamp, "surplus") for one in group.surplus)
-        effects = tuple(Effect(one.name, f"stamp:{settings.into}", [stamp[settings.into][1]]) for one in group.surplus)
+        changes = tuple(Change(member.row.name, member.row.cells, stamp, "surplus") for member in group.surplus)
+        effects = tuple(
+            Effect(member.name, f"stamp:{settings.into}", [stamp[settings.into][1]]) for member in group.surplus
+        )
         return ActionPlan(changes, effects, reads=frozenset())

@@ -128,7 +128,8 @@ class FittedMirrored:
             groups,
             read_of={name: len(some) for name, some in rows.items()},
             balance=(self._balance(left, right),),
-            matched=len({_text(row[self.rule.reference.left]) for row in left}) - sum(bool(one.left) for one in groups),
+            matched=len({_text(row[self.rule.reference.left]) for row in left})
+            - sum(bool(group.left) for group in groups),
         )
 
     def explain(self, records: Mapping[str, Records], slot: dt.datetime) -> Sequence[str]:

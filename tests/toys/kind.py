@@ -110,7 +110,7 @@ class FittedOvercounted:
             return []
         column = self.rule.reference
         records = identified((((row[column],), row) for row in rows), self.relation, self.needed[dataset])
-        return [Sample(one.id, one.values, ((column, one.key[0], one.key[0]),)) for one in records]
+        return [Sample(record.id, record.values, ((column, record.key[0], record.key[0]),)) for record in records]
 
     def _allowed(self, rows: Iterable[Mapping[str, Value]]) -> Counter[Value]:
         return Counter(row[self.rule.reference] for row in rows)

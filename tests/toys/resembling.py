@@ -174,8 +174,8 @@ class FittedResembling:
                 yield Resemblance({"like": left[0].key[0]}, *members, links=joined)
 
 
-def _ratio(one: Value, two: Value) -> Decimal:
-    return Decimal(repr(SequenceMatcher(None, str(one), str(two)).ratio()))
+def _ratio(value: Value, two: Value) -> Decimal:
+    return Decimal(repr(SequenceMatcher(None, str(value), str(two)).ratio()))
 
 
 def _word(ratio: Decimal) -> str:

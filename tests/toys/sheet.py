@@ -118,7 +118,7 @@ class MemorySheet:
     def rows(self, dataset: Any, key: Sequence[str], ids: Sequence[tuple[Any, ...]]) -> list[Row | None]:
         sheet = self._sheet(dataset.sheet)
         by_key = {tuple(row[name] for name in key): row for row in sheet.values()}
-        return [_row(dataset.sheet, by_key[one]) if one in by_key else None for one in ids]
+        return [_row(dataset.sheet, by_key[identifier]) if identifier in by_key else None for identifier in ids]
 
     def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]]) -> list[Row]:
         return []
@@ -177,10 +177,12 @@ class SheetWork:
         return []
 
     def receive(self, receipts: Sequence[Receipt]) -> None:
-        existing = {one.key: self._book.receipts[one.key] for one in receipts if one.key in self._book.receipts}
+        existing = {
+            receipt.key: self._book.receipts[receipt.key] for receipt in receipts if receipt.key in self._book.receipts
+        }
         if existing:
             raise ReceiptStands(existing)
-        self._book.receipts |= {one.key: one for one in receipts}
+        self._book.receipts |= {receipt.key: receipt for receipt in receipts}
 
     def apply(self, change: Change) -> None:
         if change.is_guard:
@@ -210,7 +212,7 @@ class SheetWork:
         return []
 
     def seal(self, receipts: Sequence[Receipt]) -> None:
-        self._book.receipts |= {one.key: one for one in receipts}
+        self._book.receipts |= {receipt.key: receipt for receipt in receipts}
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:

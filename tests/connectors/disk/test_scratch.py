@@ -1,7 +1,5 @@
 """Scratch files of a killed process are removed by the next one, and those of a process that lives never are."""
 
-from __future__ import annotations
-
 import os
 import signal
 import tempfile
@@ -155,15 +153,15 @@ def test_only_folders_with_our_name_are_removed_and_no_link_is_followed(temporar
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")
 def test_a_folder_of_another_user_is_left_alone(temporary: Path) -> None:
-    made = Scratch()
-    other = temporary / (made.path.name[:-4] + "othr")
-    other.mkdir()
-    os.chown(other, 65534, 65534)
+    created = Scratch()
+    second = temporary / (created.path.name[:-4] + "othr")
+    second.mkdir()
+    os.chown(second, 65534, 65534)
 
     scratch.remove_left(temporary)
 
-    assert other.exists()
-    made.close()
+    assert second.exists()
+    created.close()
 
 
 @pytest.mark.slow
@@ -178,7 +176,7 @@ def test_many_processes_that_begin_at_once_in_one_folder_take_nothing_from_each_
     """
     programs = [Program(code, "", temporary).ready() for _ in range(4)]
 
-    said = [program.go() for program in programs]
+    collected = [program.go() for program in programs]
 
-    assert [program.end() for program in said] == ["well"] * 4
+    assert [program.end() for program in collected] == ["well"] * 4
     assert list(temporary.iterdir()) == []

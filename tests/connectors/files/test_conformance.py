@@ -1,7 +1,5 @@
 """The `files` and `workbook` connectors keep every promise of the port, whatever the format."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json
@@ -17,6 +15,8 @@ from connectors.conformance.source import Stored
 from connectors.files.source import FilesDataset, FilesSettings, FilesSource
 from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
 
+pytestmark = pytest.mark.slow
+
 WORDS = ((pa.types.is_int64, "integer"), (pa.types.is_decimal, "decimal(20,4)"), (pa.types.is_boolean, "boolean"),
          (pa.types.is_date, "date"), (pa.types.is_timestamp, "instant"))  # fmt: skip
 
@@ -30,8 +30,8 @@ def texts(table):
     columns = []
     for column in table.columns:
         plain = [
-            None if one is None else one.isoformat() if hasattr(one, "isoformat") else str(one)
-            for one in column.to_pylist()
+            None if item is None else item.isoformat() if hasattr(item, "isoformat") else str(item)
+            for item in column.to_pylist()
         ]
         columns.append(plain)
     return list(zip(*columns, strict=True)) if table.num_rows else []
@@ -93,7 +93,6 @@ class WorkbookKit:
         )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("check", source.CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("suffix", ["csv", "json", "jsonl", "parquet"])
 def test_files_conform(check, suffix, tmp_path):
@@ -101,12 +100,10 @@ def test_files_conform(check, suffix, tmp_path):
 
 
 @pytest.mark.parametrize("check", source.CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.slow
 def test_files_in_another_encoding_conform(check, tmp_path):
     check(FilesKit(tmp_path, "csv", "utf-16"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("check", source.CHECKS, ids=lambda check: check.__name__)
 def test_workbooks_conform(check, tmp_path):
     check(WorkbookKit(tmp_path))

@@ -4,8 +4,6 @@ The reader here is written from RFC 4180 and docs/configuration.md, character by
 A short form runs in CI; `make chaos` goes on for minutes (RECONCILE_CHAOS_SECONDS).
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 import tempfile
@@ -48,13 +46,13 @@ class Independent:
     at: int = 0
 
     def records(self) -> list[list[str]]:
-        found = []
+        collected = []
         while self.at < len(self.text):
             if self._next() in ("\r", "\n"):
                 self._line_end()
             else:
-                found.append(self._record())
-        return found
+                collected.append(self._record())
+        return collected
 
     def _record(self) -> list[str]:
         fields = [self._field()]
@@ -101,10 +99,10 @@ class Independent:
 
 def independent(text: str) -> list[list[str]]:
     """The records below the header of a text with commas and two columns. Raises Wrong where it is none."""
-    found = Independent(text, ",").records()[1:]
-    if any(len(row) < 2 or any(row[2:]) for row in found):
+    record = Independent(text, ",").records()[1:]
+    if any(len(row) < 2 or any(row[2:]) for row in record):
         raise Wrong
-    return [row[:2] for row in found]
+    return [row[:2] for row in record]
 
 
 def as_read(value: str) -> str | None:
@@ -139,7 +137,7 @@ def written(draw: st.DrawFn) -> Written:
     everything = draw(st.booleans())
 
     def field(value: str) -> str:
-        must = any(one in value for one in ('"', "\r", "\n", *DELIMITERS)) or value.strip(" ") != value
+        must = any(item in value for item in ('"', "\r", "\n", *DELIMITERS)) or value.strip(" ") != value
         if everything or must or draw(st.booleans()):
             return '"' + value.replace('"', '""') + '"'
         return value
@@ -158,14 +156,14 @@ def written(draw: st.DrawFn) -> Written:
         text = text.removesuffix(ends) if not blank or footer else text
     above = draw(st.sampled_from([0, 0, 1, 2]))
     text = "".join(f'Title "{n}{ends}' for n in range(above)) + text
-    said: dict[str, object] = {"encoding": encoding} if encoding in ("latin-1", "utf-16-le") else {}
-    said |= {"skip": above} if above else {}
-    said |= {"skip_footer": footer} if footer else {}
-    said |= {"delimiter": delimiter} if draw(st.booleans()) else {}
+    output: dict[str, object] = {"encoding": encoding} if encoding in ("latin-1", "utf-16-le") else {}
+    output |= {"skip": above} if above else {}
+    output |= {"skip_footer": footer} if footer else {}
+    output |= {"delimiter": delimiter} if draw(st.booleans()) else {}
     content, name = text.encode(encoding), "a.csv"
     if draw(st.sampled_from([False, False, True])):
         content, name = gzip.compress(content), "a.csv.gz"
-    return Written(content, header, [tuple(map(as_read, row)) for row in table], said, name)
+    return Written(content, header, [tuple(map(as_read, row)) for row in table], output, name)
 
 
 def both_ways(file: Written, columns: list[str], **more: object) -> list[tuple[str | None, ...]]:

@@ -1,7 +1,5 @@
 """The `files` source: what is read, how it is decided, and that DuckDB and `scan` give the same."""
 
-from __future__ import annotations
-
 import csv
 import datetime as dt
 import gzip
@@ -196,8 +194,8 @@ def test_a_name_that_stands_twice_in_a_header_is_told_to_whoever_names_it_and_no
     def said(*columns: str) -> list[str]:
         return [f"{problem.first}: {problem.reason}" for problem in source(root).warnings(dataset, columns)]
 
-    [one] = said("id", "amount")
-    assert one == (
+    [item] = said("id", "amount")
+    assert item == (
         "a.csv:2: `amount` appears more than once in the header and is read as `amount`, `amount_2`; "
         "rename them in the file, or leave its header out with `skip` and name all in `header`"
     )

@@ -1,7 +1,5 @@
 """What workbooks and Parquet files hold beside plain cells: old text, folders, locks, macros, and much in little."""
 
-from __future__ import annotations
-
 import base64
 import datetime as dt
 import itertools
@@ -177,11 +175,11 @@ def test_macro_sheets_and_binary_workbooks_are_called_what_they_are(tmp_path: Pa
     with xlsxwriter.Workbook(tmp_path / "a.xlsx") as new:
         new.add_worksheet("S").write(0, 0, "id")
     for name, part in (("macro.xlsx", "xl/macrosheets/sheet1.xml"), ("binary.xlsb", "xl/workbook.bin")):
-        with zipfile.ZipFile(tmp_path / "a.xlsx") as honest, zipfile.ZipFile(tmp_path / name, "w") as other:
+        with zipfile.ZipFile(tmp_path / "a.xlsx") as honest, zipfile.ZipFile(tmp_path / name, "w") as second:
             for info in honest.infolist():
                 if part.endswith(".xml") or info.filename != "xl/workbook.xml":
-                    other.writestr(info, honest.read(info))
-            other.writestr(part, "<macrosheet/>")
+                    second.writestr(info, honest.read(info))
+            second.writestr(part, "<macrosheet/>")
     old = xlwt.Workbook()
     old.add_sheet("Macro1")
     data = bytearray(old.get_biff_data())

@@ -1,7 +1,5 @@
 """JSON documents: an array at the top or at a path, lists inside records, and documents that are no such thing."""
 
-from __future__ import annotations
-
 import codecs
 import gzip
 import json

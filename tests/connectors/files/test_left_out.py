@@ -1,7 +1,5 @@
 """What a reader returns is compared with what stands in the files, and records are left out only where that is said."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import subprocess
@@ -156,9 +154,9 @@ def test_a_footer_that_is_longer_than_the_file_is_refused(tmp_path):
 def test_parquet_has_neither(tmp_path):
     duckdb.sql("select 1 as a").write_parquet(str(tmp_path / "a.parquet"))
 
-    for said in ({"malformed": "skip"}, {"skip_footer": 1}):
+    for output in ({"malformed": "skip"}, {"skip_footer": 1}):
         with pytest.raises(FileRefused, match="leave them out"):
-            records(tmp_path, "a.parquet", **said)
+            records(tmp_path, "a.parquet", **output)
 
 
 def test_a_value_that_cannot_be_read_is_named_by_its_line_behind_line_ends_and_skipped_records(tmp_path):
@@ -200,7 +198,7 @@ def test_a_file_of_thousands_of_columns_is_read_by_its_id_or_refused(tmp_path):
     (tmp_path / "a.csv").write_text(
         "\n".join([",".join(names), *[",".join(str(n % m) for n in range(9_000)) for m in (3, 5)]])
     )
-    said = """
+    text = """
 sources: {f: {type: files}}
 datasets: {d: {source: f, path: a.csv, columns: {c1: integer, c2: integer, c3: integer}ID}}
 rules: {r: {kind: duplicates, dataset: d, key: [c1]}}
@@ -216,9 +214,9 @@ rules: {r: {kind: duplicates, dataset: d, key: [c1]}}
             timeout=120,
         )
 
-    (tmp_path / "reconcile.yaml").write_text(said.replace("ID", ""))
+    (tmp_path / "reconcile.yaml").write_text(text.replace("ID", ""))
     assert "has 9,002 columns; with more than 2,000 it needs an `id`" in run().stdout
-    (tmp_path / "reconcile.yaml").write_text(said.replace("ID", ", id: c4"))
+    (tmp_path / "reconcile.yaml").write_text(text.replace("ID", ", id: c4"))
     assert run().returncode == 0
 
 

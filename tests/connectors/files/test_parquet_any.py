@@ -4,8 +4,6 @@ Pyarrow writes and reads the files; it shares nothing with the reader under test
 goes on for minutes (RECONCILE_CHAOS_SECONDS).
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import tempfile
@@ -100,8 +98,8 @@ def expected_names(header: list[str]) -> list[str]:
     names: list[str] = []
     for name in wanted:
         unique, count = name, 1
-        while unique.lower() in {"_file", "_row", *(other.lower() for other in names)} or (
-            count > 1 and unique.lower() in {other.lower() for other in wanted}
+        while unique.lower() in {"_file", "_row", *(other_name.lower() for other_name in names)} or (
+            count > 1 and unique.lower() in {second.lower() for second in wanted}
         ):
             count += 1
             unique = f"{name}_{count}"
@@ -139,8 +137,8 @@ def alike(cells: list[Any]) -> list[int | None]:
 )
 @given(tables(), FOLDERS, st.sampled_from([1, 5, 1000]), st.booleans())
 def test_a_parquet_file_is_read_as_pyarrow_reads_it(table: pa.Table, folder: str, group: int, dictionary: bool) -> None:
-    with tempfile.TemporaryDirectory() as made:
-        root = Path(made)
+    with tempfile.TemporaryDirectory() as created:
+        root = Path(created)
         file = root / folder / "f.parquet"
         file.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(table, file, row_group_size=group, use_dictionary=dictionary)

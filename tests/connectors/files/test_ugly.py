@@ -1,7 +1,5 @@
 """Ugly input: read exactly, or refused in one clear sentence, in bounded time and memory."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io
@@ -36,8 +34,8 @@ def quickly(action, error, sentence, seconds=5.0):
 
 def spectrum(path):
     """What the JSON beside a file says, less where the two disagree about what the file's bytes are."""
-    said = json.loads(path.with_suffix(".json").read_text())
-    rows = [said] if isinstance(said, dict) else said
+    document = json.loads(path.with_suffix(".json").read_text())
+    rows = [document] if isinstance(document, dict) else document
     if path.stem == "location_coordinates":
         rows[0]["Contact Phone Number"] = "2095257564"  # another number in the CSV
     if b"\r" not in path.read_bytes():  # a checkout took the carriage returns away

@@ -1,7 +1,5 @@
 """Tables of Delta and Iceberg on the disk, written by their own libraries, and deletes as other writers leave them."""
 
-from __future__ import annotations
-
 import json
 import struct
 import zlib

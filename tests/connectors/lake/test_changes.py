@@ -1,7 +1,5 @@
 """A lake table that is overwritten, cleaned up or deleted during a run: one version or one sentence, and no loss."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable
@@ -18,6 +16,8 @@ from connectors.lake.errors import FilesGone
 from connectors.lake.iceberg import IcebergDataset
 from tests.connectors.lake.tables import Delta, Iceberg, read
 from tests.support.cli import Project
+
+pytestmark = pytest.mark.slow
 
 ORDERS = DeltaDataset(path="orders")
 SHOP_ORDERS = IcebergDataset(table="shop.orders")
@@ -82,7 +82,6 @@ class IcebergTables:
 
 @pytest.mark.parametrize("kind", [DeltaTables, IcebergTables])
 @pytest.mark.parametrize("change", ["overwrite", "clean_up", "delete", "replace"])
-@pytest.mark.slow
 def test_a_table_that_changes_in_the_middle_of_a_read(change: str, kind: Any, tmp_path: Path) -> None:
     """After an overwrite all records of the version are read; without its files the read fails as a whole."""
     table = kind(tmp_path)
@@ -104,7 +103,6 @@ def test_a_table_that_changes_in_the_middle_of_a_read(change: str, kind: Any, tm
         assert [row["id"] for row in read(table.source, table.dataset)] == [0, 1]
 
 
-@pytest.mark.slow
 def test_the_version_is_looked_up_once(tmp_path: Path) -> None:
     """Neither the log of Delta nor the catalogue and the metadata of Iceberg is read again until the next run."""
     delta, iceberg = Delta(tmp_path), Iceberg(tmp_path)
@@ -143,7 +141,6 @@ def iceberg_again(folder: Path) -> None:
     ],
     ids=["delta", "iceberg"],
 )  # fmt: skip
-@pytest.mark.slow
 def test_a_run_without_the_files_of_its_version_fails_and_keeps_the_findings(
     lake: Any, dataset: Any, settings: Any, write_again: Callable[[Path], None], tmp_path: Path
 ) -> None:

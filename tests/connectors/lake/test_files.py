@@ -1,7 +1,5 @@
 """Source `files` refuses the Parquet files of Delta and Iceberg tables: some of their rows are deleted or outdated."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Sources `delta` and `iceberg`: a run reads one version of a table, with Parquet's values, and nothing outside."""
 
-from __future__ import annotations
-
 import datetime as dt
 import hashlib
 import json

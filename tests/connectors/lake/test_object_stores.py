@@ -1,7 +1,5 @@
 """Lakes in an object store, on a server that speaks S3's protocol: `moto_server`, if it is installed."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """`where` over a lake: files that cannot hold a record it lets through are not read, and nothing else changes."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 from collections.abc import Iterator, Sequence

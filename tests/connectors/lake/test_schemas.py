@@ -1,7 +1,5 @@
 """Odd types and changed schemas of lakes: each value is read exactly, or the table is refused in one sentence."""
 
-from __future__ import annotations
-
 import datetime as dt
 import uuid
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """A standalone Spark cluster on loopback: a master and workers with one core each, from the pyspark package."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

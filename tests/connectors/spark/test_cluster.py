@@ -1,7 +1,5 @@
 """Rules over Spark on a real cluster: the same findings as in plain Python, of one moment, and errors for people."""
 
-from __future__ import annotations
-
 import os
 import random
 import threading

@@ -1,7 +1,5 @@
 """PostgreSQL that Spark reads by JDBC: the values and findings of the `sql` connector, and errors for people."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator
@@ -121,7 +119,7 @@ def test_a_rule_finds_what_it_finds_with_the_sql_connector(
 ) -> None:
     sql = f"sources: {{shop: {{type: sql, url: '{database.render_as_string(hide_password=False)}'}}}}\n"
     spark = f"sources: {{shop: {_settings(url, database)}}}\n"
-    found = []
+    collected = []
 
     for name, source, engine, more in (("sql", sql, "pushdown", ""), ("spark", spark, "spark", parts)):
         (tmp_path / name).mkdir()
@@ -129,16 +127,16 @@ def test_a_rule_finds_what_it_finds_with_the_sql_connector(
         project = Project(tmp_path / name).write("version: 1\n" + source + dataset + RULES.replace("ENGINE", engine))
         answer = project("run", "--dry-run", "--json")
         assert answer.code == 0, answer.said
-        found.append(answer.json)
+        collected.append(answer.json)
 
     groups = [
         sorted((f["rule"], repr(f["key"]), repr(f["keeper"]), repr(f["surplus"])) for f in report["findings"])
-        for report in found
+        for report in collected
     ]
     assert groups[0] == groups[1]
     assert len({rule for rule, *_ in groups[0]}) == 2
-    assert [rule["engine"] for rule in found[1]["rules"]] == ["spark", "spark", "embedded"]
-    assert [rule["skipped"] for rule in found[0]["rules"]] == [rule["skipped"] for rule in found[1]["rules"]]
+    assert [rule["engine"] for rule in collected[1]["rules"]] == ["spark", "spark", "embedded"]
+    assert [rule["skipped"] for rule in collected[0]["rules"]] == [rule["skipped"] for rule in collected[1]["rules"]]
 
 
 def test_without_parts_a_table_is_read_by_one_connection_and_then_spread(shop: SparkSource) -> None:

@@ -1,7 +1,5 @@
 """Rules over Spark, as far as no cluster is needed: settings, errors, and the SQL that is sent."""
 
-from __future__ import annotations
-
 import builtins
 import datetime as dt
 from dataclasses import replace
@@ -81,11 +79,11 @@ def test_what_a_database_says_through_spark_is_one_sentence_of_it(
     reason: str, error: type[Exception], sentence: str
 ) -> None:
     java = f"An error occurred while calling o4.load.\n: java.lang.Exception: x\norg.PSQLException: {reason}\n\tat"
-    said = database_reason(RuntimeError(java))
+    answer = database_reason(RuntimeError(java))
 
-    told = database_error(said or "", replace(PLACE, where="postgresql://db"), "table orders")
+    told = database_error(answer or "", replace(PLACE, where="postgresql://db"), "table orders")
 
-    assert said == reason
+    assert answer == reason
     assert isinstance(told, error)
     assert sentence in str(told)
 

@@ -22,13 +22,13 @@ _SECONDS = 120
 
 
 def _program(*names: str) -> str:
-    found = next((path for name in names if (path := shutil.which(name))), None)
-    if found is None:
+    result = next((path for name in names if (path := shutil.which(name))), None)
+    if result is None:
         message = f"there are no MariaDB server programs: {names[0]} is not to be found"
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)
-    return found
+    return result
 
 
 class MariadbServer:

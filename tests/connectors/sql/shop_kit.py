@@ -1,7 +1,5 @@
 """Databases for the suites of targets: one a module on each server, its tables made anew for each test."""
 
-from __future__ import annotations
-
 import sqlite3
 from typing import Any
 

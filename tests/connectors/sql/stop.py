@@ -1,7 +1,5 @@
 """Databases whose reads never end by themselves, behind a proxy that can break what is read."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time
@@ -59,8 +57,8 @@ class Server:
         kill = postgresql if engine.dialect.name == "postgresql" else mysql
         with engine.connect() as connection:
             ids = list(connection.exec_driver_sql(_RUNNING[engine.dialect.name]).scalars())
-            for one in ids if kill else ():
-                connection.exec_driver_sql(kill.format(one))
+            for item in ids if kill else ():
+                connection.exec_driver_sql(kill.format(item))
             return ids
 
 

@@ -1,7 +1,5 @@
 """The catalogue of PostgreSQL, MariaDB and SQLite: what refers to a table, what names a row, what is refused."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

@@ -1,7 +1,5 @@
 """The `sql` connector keeps the promises of every connector, on each of the real databases."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -143,7 +141,7 @@ class Talkative(SqlSource):
         (Gulping, conformance.batches_are_bounded),
         (Talkative, conformance.no_secret_is_shown),
     ],
-    ids=lambda one: one.__name__,
+    ids=lambda text: text.__name__,
 )
 def test_a_careless_connector_does_not_pass(
     careless: type[SqlSource], check: Callable[[Kit], None], tmp_path: Path

@@ -1,7 +1,5 @@
 """Source `duckdb`: a database file is read exactly, without a copy, and never together with a writer."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Databases without a reader of their own, stood for by aliases under which SQLAlchemy knows PostgreSQL and SQLite."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 import sqlite3
@@ -542,8 +540,8 @@ def found(answer: Answer) -> dict[str, dict[str, Any]]:
     assert answer.code == 0, answer.said
     own = ("id", "first_seen", "last_seen", "state_since", "first_run", "last_run")
     return {
-        str(one["keeper"]): {name: value for name, value in one.items() if name not in own}
-        for one in answer.json["findings"]
+        str(finding["keeper"]): {name: value for name, value in finding.items() if name not in own}
+        for finding in answer.json["findings"]
     }
 
 
@@ -551,9 +549,9 @@ def found(answer: Answer) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize("what", ["table: charges", 'query: "select * from charges where amount > 1"'])
 def test_a_whole_run_finds_what_the_databases_own_reader_finds(url: str, tmp_path: Path, what: str) -> None:
     execute(url, *CHARGES)
-    own, other = project(tmp_path / "own", url, what), project(tmp_path / "other", alias(url), what)
+    own, other_project = project(tmp_path / "own", url, what), project(tmp_path / "other", alias(url), what)
 
-    expected, answer = found(own("run", "--json")), other("run", "--json")
+    expected, answer = found(own("run", "--json")), other_project("run", "--json")
 
     assert found(answer) == expected
     assert sorted(finding["keeper"] for finding in expected.values()) == [["c1"], ["c4"]]
@@ -563,9 +561,9 @@ def test_a_whole_run_finds_what_the_databases_own_reader_finds(url: str, tmp_pat
 
 def test_a_rule_over_an_unknown_database_is_checked_and_explained_as_run_here(url: str, tmp_path: Path) -> None:
     execute(url, *CHARGES)
-    other = project(tmp_path / "other", alias(url), "table: charges")
+    other_project = project(tmp_path / "other", alias(url), "table: charges")
 
-    checked, explained = other("check"), other("explain", "twice", "--sql")
+    checked, explained = other_project("check"), other_project("explain", "twice", "--sql")
 
     assert (checked.code, explained.code) == (0, 0), checked.said + explained.said
     assert "twice runs embedded (DuckDB, in this process): source 'shop' cannot run queries" in explained.out
@@ -577,9 +575,9 @@ def test_a_table_of_an_unknown_database_is_profiled(url: str, tmp_path: Path) ->
     execute(url, *CHARGES)
     execute(url, "create table tickets (place int not null, seat varchar(9) not null, primary key (place, seat))")
     execute(url, "insert into tickets values (1, 'a'), (1, 'b'), (2, 'a')")
-    other = project(tmp_path / "other", alias(url), "table: charges")
+    other_project = project(tmp_path / "other", alias(url), "table: charges")
 
-    suggested = other("suggest", "shop")
+    suggested = other_project("suggest", "shop")
 
     assert suggested.code == 0, suggested.said
     assert "id: [place, seat]  # a key of the table" in suggested.out
@@ -587,11 +585,11 @@ def test_a_table_of_an_unknown_database_is_profiled(url: str, tmp_path: Path) ->
 
 def test_a_rule_that_asks_for_pushdown_on_an_unknown_database_is_refused(url: str, tmp_path: Path) -> None:
     execute(url, *CHARGES)
-    other = project(tmp_path / "other", alias(url), "table: charges")
-    config = other.folder / "reconcile.yaml"
+    other_project = project(tmp_path / "other", alias(url), "table: charges")
+    config = other_project.folder / "reconcile.yaml"
     config.write_text(config.read_text().replace("key: [", "engine: pushdown\n    key: ["))
 
-    answer = other("explain", "twice")
+    answer = other_project("explain", "twice")
 
     assert answer.code != 0
     assert "Source 'shop' cannot run queries; use `engine: embedded` or remove the setting." in answer.said

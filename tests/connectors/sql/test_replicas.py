@@ -1,7 +1,5 @@
 """Runs read a replica: never too early, never another server, and records are changed where they always were."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter
@@ -250,14 +248,14 @@ def test_a_replica_under_the_name_of_its_primary_is_refused(pair: Pair) -> None:
 
 
 def test_another_database_of_the_same_servers_is_refused(postgresql: tuple[Cluster, Standby]) -> None:
-    pair, other = new_pair(*postgresql), new_pair(*postgresql)
-    other.sql("create table customers (id bigint primary key)")
-    ids(source(other.url, other.replica))
+    pair, other_pair = new_pair(*postgresql), new_pair(*postgresql)
+    other_pair.sql("create table customers (id bigint primary key)")
+    ids(source(other_pair.url, other_pair.replica))
 
     with pytest.raises(ReplicaRefused) as refused:
-        source(pair.url, other.replica).datasets()
+        source(pair.url, other_pair.replica).datasets()
 
-    assert f"uses the database {other.name!r}, but the primary at" in str(refused.value)
+    assert f"uses the database {other_pair.name!r}, but the primary at" in str(refused.value)
 
 
 def test_another_search_path_is_refused(standby: Pair) -> None:
@@ -382,11 +380,11 @@ def test_a_promoted_replica_is_refused(name: str, tmp_path: Path) -> None:
 
 def test_a_replica_of_another_server_is_refused(standby: Pair) -> None:
     with postgresql_servers() as servers:
-        other = new_pair(*servers)
-        other.sql("create table customers (id bigint primary key)")
+        other_pair = new_pair(*servers)
+        other_pair.sql("create table customers (id bigint primary key)")
 
         with pytest.raises(ReplicaRefused, match="is a replica of a server other than the primary at"):
-            source(standby.url, other.replica).datasets()
+            source(standby.url, other_pair.replica).datasets()
 
 
 def test_a_replica_of_another_mariadb_is_refused(mariadb: tuple[MariadbServer, MariadbServer]) -> None:

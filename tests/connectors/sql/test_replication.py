@@ -1,7 +1,5 @@
 """What servers say about how far they are, and what follows from it; no server is needed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

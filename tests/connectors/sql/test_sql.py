@@ -1,7 +1,5 @@
 """Databases read for real: types, errors, limits and snapshots on PostgreSQL, MariaDB and SQLite."""
 
-from __future__ import annotations
-
 import datetime as dt
 import resource
 import socket

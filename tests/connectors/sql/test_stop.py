@@ -1,7 +1,5 @@
 """Reads are ended from outside: cancelled in the database, else cut off, and the source can be used again."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
@@ -50,9 +48,9 @@ class Read(InThread):
 
 
 def source_at(url: str, folder: Path) -> SqlSource:
-    made = SqlSource("shop", SqlSource.Settings(type="sql", url=url), folder)
-    assert isinstance(made, Stoppable)
-    return made
+    sql_source = SqlSource("shop", SqlSource.Settings(type="sql", url=url), folder)
+    assert isinstance(sql_source, Stoppable)
+    return sql_source
 
 
 def stopped(read: Read) -> BaseException | None:
@@ -86,12 +84,12 @@ def mariadb() -> Iterator[Server]:
 def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     if request.param == "postgresql by rows":
         monkeypatch.setattr(connectors.sql.source, "has_adbc", lambda: False)
-    found: Server = request.getfixturevalue("mariadb" if request.param == "mariadb" else "postgres")
-    found.proxy.passes()
-    yield found
-    found.proxy.cut()
-    found.proxy.passes()
-    found.rid()
+    result: Server = request.getfixturevalue("mariadb" if request.param == "mariadb" else "postgres")
+    result.proxy.passes()
+    yield result
+    result.proxy.cut()
+    result.proxy.passes()
+    result.rid()
 
 
 pytestmark = pytest.mark.server
@@ -192,9 +190,9 @@ def test_a_slow_line_only_takes_longer(server: Server, tmp_path: Path) -> None:
 
 def test_a_stop_ends_all_reads_of_the_source_and_none_that_begins_later(postgres: Server, tmp_path: Path) -> None:
     postgres.proxy.passes()
-    source, other = source_at(postgres.url, tmp_path), source_at(postgres.url, tmp_path)
+    source, other_source = source_at(postgres.url, tmp_path), source_at(postgres.url, tmp_path)
     reads = [Read(source, "endless"), Read(source, "endless", pushdown=True)]
-    stranger = Read(other, "endless")
+    stranger = Read(other_source, "endless")
     for read in (*reads, stranger):
         assert read.begun.wait(20)
 

@@ -1,7 +1,5 @@
 """Databases keep the promises of every target, and what each of them adds of its own."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -80,7 +78,7 @@ class Forgiving(Wrapped):
         folded = [
             tuple(value.lower().strip() if isinstance(value, str) else value for value in values) for values in ids
         ]
-        return [one or other for one, other in zip(rows, self._inner.rows(dataset, key, folded), strict=True)]
+        return [row or second for row, second in zip(rows, self._inner.rows(dataset, key, folded), strict=True)]
 
 
 class CarelessWork(Wrapped):
@@ -362,12 +360,12 @@ def test_tables_outside_of_the_default_schema_are_named_with_theirs(tmp_path: Pa
             "insert into people values (1, 'here')",
         )
         source = shop.open()
-        there, here, same = (record(source, one) for one in ("other.people", "people", "public.people"))
+        present, here, same = (record(source, text) for text in ("other.people", "people", "public.people"))
         with source.work(8) as work:
-            work.apply(Change(there.name, there.cells, {"name": ("t", "changed")}, "surplus"))
+            work.apply(Change(present.name, present.cells, {"name": ("t", "changed")}, "surplus"))
             work.commit()
 
-        assert there.name.table == source.catalogue(SqlSource.Dataset(table="other.people")).table == "other.people"
+        assert present.name.table == source.catalogue(SqlSource.Dataset(table="other.people")).table == "other.people"
         assert here.name == same.name
         assert shop.sql("select name from other.people union all select name from people") == [("changed",), ("here",)]
 

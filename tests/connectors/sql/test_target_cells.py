@@ -1,7 +1,5 @@
 """Cells are lossless: a row that is deleted and inserted from its cells is the same row, also to its database."""
 
-from __future__ import annotations
-
 import json
 import math
 import string
@@ -29,7 +27,7 @@ FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 SINGLES = st.floats(allow_nan=False, allow_infinity=False, width=32)
 DAYS = st.dates().map(str)
 MOMENTS = st.datetimes().map(str)
-DECIMALS = st.decimals(-(10**14), 10**14, places=5).map(lambda one: format(one, "f"))
+DECIMALS = st.decimals(-(10**14), 10**14, places=5).map(lambda item: format(item, "f"))
 BYTES = st.binary(max_size=8)
 IPS = st.ip_addresses(v=6).map(str)
 
@@ -39,7 +37,7 @@ def whole(low: int, high: int) -> Texts:
 
 
 def array(words: list[str | None]) -> str:
-    quoted = ("NULL" if one is None else '"' + one.replace("\\", "\\\\").replace('"', '\\"') + '"' for one in words)
+    quoted = ("NULL" if word is None else '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"' for word in words)
     return "{" + ",".join(quoted) + "}"
 
 
@@ -56,12 +54,15 @@ POSTGRESQL: Mapping[str, tuple[str, Texts]] = {
     "padded": ("char(9)", TEXTS),
     "one": ('"char"', st.sampled_from([*string.ascii_letters])),
     "named": ("name", TEXTS),
-    "raw": ("bytea", BYTES.map(lambda one: "\\x" + one.hex())),
+    "raw": ("bytea", BYTES.map(lambda item: "\\x" + item.hex())),
     "wall": ("timestamp", MOMENTS | st.sampled_from(["infinity", "-infinity", "4713-01-01 00:00:00 BC"])),
-    "moment": ("timestamptz", MOMENTS.map(lambda one: one + "+00") | st.sampled_from(["infinity", "294276-12-31 UTC"])),
+    "moment": (
+        "timestamptz",
+        MOMENTS.map(lambda item: item + "+00") | st.sampled_from(["infinity", "294276-12-31 UTC"]),
+    ),
     "day": ("date", DAYS | st.sampled_from(["infinity", "0044-03-15 BC"])),
     "clock": ("time", st.times().map(str) | st.just("24:00:00")),
-    "zoned": ("timetz", st.times().map(lambda one: f"{one}+05:30")),
+    "zoned": ("timetz", st.times().map(lambda item: f"{item}+05:30")),
     "span": (
         "interval",
         st.sampled_from(["1 mon -2 days 03:04:05.6", "-178000000 years", "0", "1 day 24:00:00.000001"]),
@@ -129,8 +130,8 @@ QUICK = settings(max_examples=12, phases=(Phase.explicit, Phase.generate))  # ea
 
 
 def rows_of(columns: Mapping[str, tuple[str, Texts]]) -> st.SearchStrategy[list[dict[str, Any]]]:
-    one = st.fixed_dictionaries({name: st.none() | values for name, (_, values) in columns.items()})
-    return st.lists(one, min_size=4, max_size=4)
+    item = st.fixed_dictionaries({name: st.none() | values for name, (_, values) in columns.items()})
+    return st.lists(item, min_size=4, max_size=4)
 
 
 def written_again(shop: Shop, source: SqlSource, rows: int) -> None:
@@ -182,8 +183,8 @@ def test_postgresql_rows_come_back_whatever_is_in_them(rows: list[dict[str, Any]
         "drop table if exists wild, twin",
         f"create table wild (id int primary key, {columns})",
         *(
-            f"alter database {name} set {one}"
-            for one in (
+            f"alter database {name} set {text}"
+            for text in (
                 "DateStyle = 'SQL, DMY'",
                 "IntervalStyle = 'sql_standard'",
                 "bytea_output = 'escape'",
@@ -204,10 +205,10 @@ def test_postgresql_rows_come_back_whatever_is_in_them(rows: list[dict[str, Any]
     written_again(postgresql, postgresql.open(), len(rows))
 
     same = " and ".join(
-        f'w."{one}"::text is not distinct from t."{one}"::text'
+        f'w."{item}"::text is not distinct from t."{item}"::text'
         if kind in ("json", "xml", "point")
-        else f'w."{one}" is not distinct from t."{one}"'
-        for one, (kind, _) in POSTGRESQL.items()
+        else f'w."{item}" is not distinct from t."{item}"'
+        for item, (kind, _) in POSTGRESQL.items()
     )
     assert postgresql.sql(f"select count(*) from wild w join twin t on w.id = t.id and {same}") == [(len(rows),)]
     postgresql.close()
@@ -236,7 +237,7 @@ def test_mariadb_rows_come_back_whatever_is_in_them(rows: list[dict[str, Any]], 
 
     written_again(mysql, mysql.open(), len(rows))
 
-    same = " and ".join(f"w.`{one}` <=> t.`{one}` and binary w.`{one}` <=> binary t.`{one}`" for one in names)
+    same = " and ".join(f"w.`{item}` <=> t.`{item}` and binary w.`{item}` <=> binary t.`{item}`" for item in names)
     assert mysql.sql(f"select count(*) from wild w join twin t on w.id = t.id and {same}") == [(len(rows),)]
     mysql.close()
 
@@ -257,7 +258,7 @@ AFFINITIES = ("integer", "text", "real", "numeric", "blob", "", "datetime", "boo
 @settings(max_examples=25)
 @given(
     rows=st.lists(st.tuples(*[STORED] * len(AFFINITIES)), min_size=4, max_size=4),
-    broken=st.lists(st.binary(max_size=4).map(lambda one: b"\xff" + one), min_size=2, max_size=2),
+    broken=st.lists(st.binary(max_size=4).map(lambda item: b"\xff" + item), min_size=2, max_size=2),
 )
 def test_sqlite_rows_come_back_with_the_storage_class_of_every_cell(
     rows: list[tuple[Any, ...]], broken: list[bytes], sqlite: Shop

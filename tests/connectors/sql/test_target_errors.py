@@ -1,7 +1,5 @@
 """What becomes of a change when something goes wrong, provoked on real databases; and the table of what it means."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 import time
@@ -241,8 +239,8 @@ def test_two_that_lock_crosswise_end_in_one_deadlock_that_is_not_done(server: Sh
 
     both = threading.Barrier(2)
     threads = [
-        threading.Thread(target=crossing, args=(one, *rows, both))
-        for one, rows in ((source, (ann, bob)), (second, (bob, ann)))
+        threading.Thread(target=crossing, args=(item, *rows, both))
+        for item, rows in ((source, (ann, bob)), (second, (bob, ann)))
     ]
     for thread in threads:
         thread.start()

@@ -1,7 +1,5 @@
 """Numbers of workbooks are those that spreadsheet programs show: 15 digits, in every format and by every reader."""
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Several workbooks as one dataset: which files, in which order, with which types, names and errors."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The names of columns in workbooks: what people read in the header, and places that do not depend on other cells."""
 
-from __future__ import annotations
-
 import datetime as dt
 from decimal import Decimal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sheets whose columns hold one kind of cell each are read without looking at single cells: it gives the same."""
 
-from __future__ import annotations
-
 import datetime as dt
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -108,9 +106,9 @@ def test_it_is_read_as_cell_by_cell(sheet: tuple[list[list[Any]], dict[str, str]
         rows, schema, problems = table(pure, declared, len(columns))
         others, other_schema, other_problems = table(mixed, declared, len(columns))
 
-        kept = {one["_row"] for one in rows}
+        kept = {item["_row"] for item in rows}
         assert rows == [row for row in others if row["_row"] in kept]
-        assert all(set(one.values()) == {None, one["_row"]} for one in others if one["_row"] not in kept)
+        assert all(set(item.values()) == {None, item["_row"]} for item in others if item["_row"] not in kept)
         assert [schema.field(f"c{n}").type for n in range(len(columns)) if f"c{n}" in schema.names] == [
             other_schema.field(f"c{n}").type for n in range(len(columns)) if f"c{n}" in schema.names
         ]

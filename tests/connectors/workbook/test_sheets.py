@@ -1,7 +1,5 @@
 """Several sheets of a workbook as one dataset: which sheets, in which order, with which types, names and errors."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing

@@ -1,7 +1,5 @@
 """The `workbook` source: cells as they are typed, errors told apart from nothing, and hostile files refused."""
 
-from __future__ import annotations
-
 import datetime as dt
 import io
 import resource
@@ -46,8 +44,8 @@ def book(tmp_path):
                         page.write_datetime(r, c, cell, formats[type(cell)])
                     elif cell is not None:
                         page.write(r, c, cell)
-            for one in more:
-                one(workbook)
+            for item in more:
+                item(workbook)
         return tmp_path
 
     return write
@@ -292,7 +290,7 @@ def cell(kind, value="", inner=""):
 
 
 def test_open_document_cells_keep_their_types(tmp_path):
-    header = "".join(cell("string", inner=f"<text:p>{one}</text:p>") for one in ("id", "n", "ok", "took", "at", "e"))
+    header = "".join(cell("string", inner=f"<text:p>{text}</text:p>") for text in ("id", "n", "ok", "took", "at", "e"))
     wrong = cell("string", 'calcext:value-type="error"', "<text:p>#N/A</text:p>")
     row = (
         cell("string", inner='<text:p>0<text:s text:c="2"/>1</text:p><text:p>two</text:p>')
@@ -363,9 +361,9 @@ def test_a_zip_bomb_is_refused_before_it_unpacks(book):
     root = book(["id"], [1])
     bomb = io.BytesIO()
     with zipfile.ZipFile(root / "crm.xlsx") as honest, zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
-        for one in honest.infolist():
-            if one.filename != "xl/worksheets/sheet1.xml":
-                archive.writestr(one, honest.read(one))
+        for item in honest.infolist():
+            if item.filename != "xl/worksheets/sheet1.xml":
+                archive.writestr(item, honest.read(item))
         with archive.open("xl/worksheets/sheet1.xml", "w") as part:
             for _ in range(200):
                 part.write(b" " * 1_000_000)
@@ -418,7 +416,7 @@ def test_the_sheet_is_read_once_until_the_file_changes(book):
 
 def children():
     """The processes we have started that still run."""
-    return {one for task in Path("/proc/self/task").iterdir() for one in (task / "children").read_text().split()}
+    return {word for task in Path("/proc/self/task").iterdir() for word in (task / "children").read_text().split()}
 
 
 @pytest.mark.slow

@@ -5,8 +5,6 @@ XML parser, none of which reads that format here, confirm what stands in the fil
 from docs/configuration.md. A short form runs in CI; `make chaos` goes on for minutes (RECONCILE_CHAOS_SECONDS).
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import tempfile
@@ -151,15 +149,15 @@ def ods_cell(cell: Any, excel: bool) -> str:
             kind = 'office:value-type="string" office:string-value="" calcext:value-type="error"'
         return f"<table:table-cell {kind}><text:p>{cell.text}</text:p></table:table-cell>"
     if isinstance(cell, bool):
-        said = f'office:value-type="boolean" office:boolean-value="{str(cell).lower()}"'
+        text = f'office:value-type="boolean" office:boolean-value="{str(cell).lower()}"'
     elif isinstance(cell, str):
         lines = "".join(f"<text:p>{escape(line)}</text:p>" for line in cell.split("\n"))
         return f'<table:table-cell office:value-type="string">{lines}</table:table-cell>'
     elif isinstance(cell, dt.date):
-        said = f'office:value-type="date" office:date-value="{cell.isoformat()}"'
+        text = f'office:value-type="date" office:date-value="{cell.isoformat()}"'
     else:
-        said = f'office:value-type="float" office:value={quoteattr(repr(cell))}'
-    return f"<table:table-cell {said}><text:p>shown</text:p></table:table-cell>"
+        text = f'office:value-type="float" office:value={quoteattr(repr(cell))}'
+    return f"<table:table-cell {text}><text:p>shown</text:p></table:table-cell>"
 
 
 def write_ods(path: Path, header: Sequence[str], rows: Sequence[Sequence[Any]], excel: bool) -> None:
@@ -219,9 +217,9 @@ def by_element_tree(path: Path) -> list[list[Any]]:
     return [[cell(element) for element in row] for row in root.iter(f"{table}table-row")]
 
 
-def confirm(written: Sequence[Sequence[Any]], found: Sequence[Sequence[Any]]) -> None:
+def confirm(written: Sequence[Sequence[Any]], values: Sequence[Sequence[Any]]) -> None:
     """The file holds what was meant to be in it, as far as the independent reader tells."""
-    for want, row in zip(written, found, strict=False):
+    for want, row in zip(written, values, strict=False):
         for cell, told in zip(want, [*row, *[None] * len(want)], strict=False):
             if told is not ... and not isinstance(cell, (dt.date, NoDay)):
                 assert (None if cell == "" else cell) == (None if told == "" else told)
@@ -236,7 +234,7 @@ def names_of(header: Sequence[str]) -> list[str]:
     names: list[str] = []
     for name in wanted:
         unique, count = name, 1
-        taken = {"_file", "_row", *(other.lower() for other in names)}
+        taken = {"_file", "_row", *(other_name.lower() for other_name in names)}
         while unique.lower() in taken or (count > 1 and unique.lower() in written):
             count += 1
             unique = f"{name}_{count}"
@@ -325,8 +323,8 @@ def as_number(cell: Any) -> Any:
 @example((["first", "d"], [["a", NoDay(-1.0)], ["b", NoDay(60.0)], ["c", dt.date(1900, 2, 28)]], []), False)
 def test_a_sheet_is_read_as_it_was_written_and_alike_in_every_format(sheet: Sheet, excel: bool) -> None:
     header, rows, nulls = sheet
-    with tempfile.TemporaryDirectory() as made:
-        xlsx, xls, ods = (Path(made, f"a.{form}") for form in ("xlsx", "xls", "ods"))
+    with tempfile.TemporaryDirectory() as created:
+        xlsx, xls, ods = (Path(created, f"a.{form}") for form in ("xlsx", "xls", "ods"))
         write_xlsx(xlsx, header, rows)
         write_xls(xls, header, rows)
         in_calendar = [[cell.number if isinstance(cell, NoDay) else cell for cell in row] for row in rows]

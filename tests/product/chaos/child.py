@@ -3,8 +3,6 @@
 The fork server imports it, so that nothing runs on import.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import resource

@@ -1,7 +1,5 @@
 """Small worlds for the tests of naive designs: one table, one rule, and the command line in forked children."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 from dataclasses import dataclass
@@ -59,7 +57,7 @@ class Decisions:
             return list(tx.connection.execute(query.order_by(tables.findings.c.id)).scalars())
 
     def plans(self, *states: PlanState) -> list[StoredPlan]:
-        return [one for one in plans_of(self.world) if not states or one.state in states]
+        return [plan for plan in plans_of(self.world) if not states or plan.state in states]
 
     @property
     def effects(self) -> int:

@@ -6,8 +6,6 @@ top: 1,200 seconds took 41 minutes in all on two cores. The soak does not run, f
 exits as pytest did.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -47,7 +45,7 @@ def main() -> int:
             "RECONCILE_KILLS": str(max(25, chosen.seconds // 15)),
             "RECONCILE_MODEL_EXAMPLES": str(max(20, chosen.seconds // 20)),
         }
-        where = [str(TESTS / one) for one in chosen.suites]
+        where = [str(TESTS / suite) for suite in chosen.suites]
         where = where or [str(TESTS), "--ignore", str(TESTS / "product" / "chaos" / "test_soak.py")]
         options = ["-q", "-m", "chaos", "-n", "2", "--dist", "loadfile", "--timeout", str(7200 + 2 * chosen.seconds)]
         suites = [sys.executable, "-m", "pytest", *options, "-p", "no:cacheprovider", *where]
@@ -59,7 +57,9 @@ def main() -> int:
 
 def table(lines: Iterable[Mapping[str, Any]]) -> str:
     """Markdown: a row a suite, and all together."""
-    rows = [[str(one.get(name, "")) for name in COLUMNS] for one in sorted(lines, key=lambda one: str(one["suite"]))]
+    rows = [
+        [str(line.get(name, "")) for name in COLUMNS] for line in sorted(lines, key=lambda line: str(line["suite"]))
+    ]
     sums = [str(sum(int(row[at] or 0) for row in rows)) for at in range(1, len(COLUMNS) - 1)]
     verified = str(bool(rows) and all(row[-1] == "True" for row in rows))
     whole = [list(COLUMNS), ["---"] * len(COLUMNS), *rows, ["**all**", *sums, verified]]

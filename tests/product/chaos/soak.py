@@ -1,7 +1,5 @@
 """What the soak needs: a shop that grows, a receiver that has bad days, faults, and somebody who keeps watch."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os
@@ -125,7 +123,9 @@ class Soaked:
                 "book": {"source": "book", "table": "charges", "id": "id"},
                 "erp": {"source": "erp", "table": "charges", "id": "id"},
             },
-            "rules": {f"{one}-twice": {"kind": "duplicates", "dataset": one, "key": ["ref"]} for one in SOURCES},
+            "rules": {
+                f"{source}-twice": {"kind": "duplicates", "dataset": source, "key": ["ref"]} for source in SOURCES
+            },
             "jobs": {name: {**job, **more} for name, more in JOBS.items()},
             "channels": {
                 "team": {"type": "file", "path": "messages.jsonl", "format": "jsonl", "quiet": False},
@@ -211,13 +211,13 @@ def _replace(file: Path, text: str) -> None:
 
 
 def _address(url: str) -> tuple[str, int]:
-    made = sa.make_url(url)
-    return made.host or "127.0.0.1", made.port or 5432
+    address = sa.make_url(url)
+    return address.host or "127.0.0.1", address.port or 5432
 
 
 def _through(url: str, proxy: TcpProxy) -> str:
-    made = sa.make_url(url).set(drivername="postgresql", host=proxy.host, port=proxy.port)
-    return made.render_as_string(hide_password=False)
+    created = sa.make_url(url).set(drivername="postgresql", host=proxy.host, port=proxy.port)
+    return created.render_as_string(hide_password=False)
 
 
 class Hook:
@@ -282,13 +282,13 @@ class Fleet:
 
     def start(self) -> None:
         self.now = [self._one(), self._one(), self._one("--worker")]
-        for one in self.now:
-            one.ready()
+        for item in self.now:
+            item.ready()
 
     def _one(self, *arguments: str) -> Serving:
-        one = Serving(self.soaked.folder, *arguments, environ=self.environ)
-        self.every.append(one)
-        return one
+        serving = Serving(self.soaked.folder, *arguments, environ=self.environ)
+        self.every.append(serving)
+        return serving
 
     @property
     def survivors(self) -> list[Serving]:
@@ -303,21 +303,21 @@ class Fleet:
 
     def running(self) -> list[int]:
         """The processes that carry out runs."""
-        found: list[int] = []
-        for one in self.now:
+        values: list[int] = []
+        for item in self.now:
             with suppress(FileNotFoundError, ProcessLookupError):  # one that ended while we looked
-                found += runs_of(one.process.pid)
-        return found
+                values += runs_of(item.process.pid)
+        return values
 
     def stop(self) -> list[int]:
-        for one in self.now:
-            one.signal(signal.SIGTERM)
-        return [one.end() for one in self.now]
+        for item in self.now:
+            item.signal(signal.SIGTERM)
+        return [entry.end() for entry in self.now]
 
     def kill(self) -> None:
-        for one in self.now:
-            if one.process.poll() is None:
-                one.kill()
+        for item in self.now:
+            if item.process.poll() is None:
+                item.kill()
 
 
 @dataclass
@@ -344,7 +344,7 @@ class Chaos:
                 over.wait(max(0.2, gap * self.chance.uniform(0.5, 1.5) - (time.monotonic() - begin)))
 
     def count(self, kind: str) -> int:
-        return sum(one == kind for _, one, _ in self.noted)
+        return sum(item == kind for _, item, _ in self.noted)
 
     @property
     def kinds(self) -> dict[str, Callable[[], None]]:
@@ -383,16 +383,16 @@ class Chaos:
             self.soaked.erp_proxy.silent()
         self.soaked.ask(self.store, "erp-minutely" if is_held else "all-asked", f"victim-{time.monotonic_ns()}")
         end = time.monotonic() + 5
-        while not (found := self.fleet.running()) and time.monotonic() < end:
+        while not (result := self.fleet.running()) and time.monotonic() < end:
             time.sleep(0.005)
         time.sleep(self.chance.uniform(0, 0.5) if is_held else self.chance.uniform(0, 0.1))
         with suppress(ProcessLookupError):  # it ended just now
-            harm(self.chance.choice(self.fleet.running() or found))
+            harm(self.chance.choice(self.fleet.running() or result))
         self.soaked.erp_proxy.passes()
 
     def _reload(self) -> None:
-        for one in self.fleet.now:
-            one.signal(signal.SIGHUP)
+        for item in self.fleet.now:
+            item.signal(signal.SIGHUP)
 
     def _broken_configuration(self) -> None:
         self.soaked.write(self.soaked.good.replace('"file-twice"', '"file-twise"', 1))
@@ -404,7 +404,7 @@ class Chaos:
         """No server may make a file longer than the witness is, but for a few bytes."""
         witness = self.soaked.folder / "messages.jsonl"
         size = witness.stat().st_size if witness.exists() else 0
-        pids = [one.process.pid for one in self.fleet.now]
+        pids = [item.process.pid for item in self.fleet.now]
         for pid in pids:
             resource.prlimit(pid, resource.RLIMIT_FSIZE, (size + self.chance.randrange(500), resource.RLIM_INFINITY))
         time.sleep(2)
@@ -443,18 +443,20 @@ class Watch:
 
     def run(self, over: threading.Event) -> None:
         while not over.wait(2):
-            for one in self.fleet.survivors:
-                self._measure(one.process.pid)
-            dead = {pid for one in self.fleet.survivors for pid in children(one.process.pid) if _state(pid) == "Z"}
+            for survivor in self.fleet.survivors:
+                self._measure(survivor.process.pid)
+            dead = {pid for item in self.fleet.survivors for pid in children(item.process.pid) if _state(pid) == "Z"}
             self.zombies |= dead & self._dead
             self._dead = dead
             self.overlaps += again(self._overlapping)
 
     def _measure(self, pid: int) -> None:
         """With the process that forks its runs: a handle kept for each run would be kept there."""
-        direct = [int(one) for task in Path(f"/proc/{pid}/task").glob("*/children") for one in task.read_text().split()]
+        direct = [
+            int(word) for task in Path(f"/proc/{pid}/task").glob("*/children") for word in task.read_text().split()
+        ]
         self.memory[pid].append(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * resource.getpagesize())
-        self.handles[pid].append(sum(len(list(Path(f"/proc/{one}/fd").iterdir())) for one in (pid, *direct)))
+        self.handles[pid].append(sum(len(list(Path(f"/proc/{item}/fd").iterdir())) for item in (pid, *direct)))
 
     def _overlapping(self) -> list[str]:
         twice = sa.select(tables.runs.c.job).where(tables.runs.c.status == "running").group_by(tables.runs.c.job)
@@ -471,9 +473,9 @@ def _state(pid: int) -> str:
 
 def at_work_in(folder: Path) -> list[int]:
     """The processes, but ourselves, whose working directory is this folder."""
-    found = []
+    collected = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it ended
             if (process / "cwd").readlink() == folder and int(process.name) != os.getpid():
-                found.append(int(process.name))
-    return found
+                collected.append(int(process.name))
+    return collected

@@ -1,7 +1,5 @@
 """Workers that clean while they are killed at random, rows that keep coming, and what it came to in the end."""
 
-from __future__ import annotations
-
 import json
 import random
 import time
@@ -26,7 +24,9 @@ from tests.support.chance import REPORT, SECONDS, SEED
 from tests.support.crash_points import Fault
 from tests.support.fork_server import Child, Warm
 
-LABELS = tuple(one for one in points.LABELS if one.split(".")[0] in ("store", "target", "resolve", "holds", "limits"))
+LABELS = tuple(
+    label for label in points.LABELS if label.split(".")[0] in ("store", "target", "resolve", "holds", "limits")
+)
 
 
 @dataclass
@@ -68,7 +68,7 @@ class Storm:
         while not until():
             self._fill_up()
             time.sleep(self.chance.random() * 0.25)
-            chosen = self.chance.choice([one for one in self._workers.values() if one is not None])
+            chosen = self.chance.choice([worker for worker in self._workers.values() if worker is not None])
             if chosen.is_alive():
                 chosen.kill()
             self._reap()
@@ -113,7 +113,9 @@ class Storm:
         assert comparable(self.world.all_rows()) == expected, (
             where,
             last.out[-2000:],
-            sorted({(one.rule, one.state.value, one.reason) for one in plans_of(self.world) if one.state not in DONE}),
+            sorted(
+                {(plan.rule, plan.state.value, plan.reason) for plan in plans_of(self.world) if plan.state not in DONE}
+            ),
             _difference(self.world, expected),
         )
         return hold_everything(self.world)
@@ -121,11 +123,11 @@ class Storm:
 
 def _difference(world: WatchedWorld, expected: Mapping[str, Any]) -> Json:
     """Ids of rows that are wrong, by table."""
-    there = comparable(world.all_rows())
+    present = comparable(world.all_rows())
     return {
-        table: sorted(key for key in set(there[table]) | set(rows) if there[table].get(key) != rows.get(key))[:10]
+        table: sorted(key for key in set(present[table]) | set(rows) if present[table].get(key) != rows.get(key))[:10]
         for table, rows in expected.items()
-        if there[table] != rows
+        if present[table] != rows
     }
 
 

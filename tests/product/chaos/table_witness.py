@@ -11,8 +11,6 @@ the changes; the rows before and after are texts as the database prints them.
 Cascading foreign keys fire triggers on SQLite, but not on MariaDB.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ each of them, the first or the last time it gets there (both in `make chaos`), a
 reached fails.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter
@@ -75,8 +73,8 @@ def _approved(world: WatchedWorld, warm: Warm) -> tuple[tuple[str, ...], Rows]:
     world.spoil(1, random.Random(SEED))
     world.run(warm)
     waiting = json.loads(warm.cli("findings", "--json", cwd=world.folder).wait().out)
-    [one] = waiting
-    return ("approve", one["id"]), cleaned(world.all_rows(), world.rules)
+    [item] = waiting
+    return ("approve", item["id"]), cleaned(world.all_rows(), world.rules)
 
 
 def _in_doubt(world: WatchedWorld, warm: Warm) -> tuple[tuple[str, ...], Rows]:
@@ -91,9 +89,9 @@ def _undone(world: WatchedWorld, warm: Warm) -> tuple[tuple[str, ...], Rows]:
     world.run(warm)
     world.spoil(1, random.Random(SEED))
     before = world.all_rows()
-    said = json.loads(world.run(warm, more=("--json",)).out)
+    document = json.loads(world.run(warm, more=("--json",)).out)
     assert comparable(world.all_rows()) == cleaned(before, world.rules)
-    return ("undo", "--run", said["run"]), before
+    return ("undo", "--run", document["run"]), before
 
 
 WHOLE = Scenario("a run that cleans by itself", _by_itself, MERGE)
@@ -164,7 +162,7 @@ def _killed_at(places: Places, warm: Warm, scenario: Scenario, kinds: tuple[str,
         raise AssertionError(where) from error
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.name)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda item: item.name)
 def test_killed_at_any_named_place_it_is_finished_once(places: Places, warm: Warm, scenario: Scenario) -> None:
     kinds = ("sqlite", "sqlite")
     reached = _reached(places, warm, scenario, *kinds)
@@ -176,18 +174,18 @@ def test_killed_at_any_named_place_it_is_finished_once(places: Places, warm: War
 
 
 @pytest.mark.parametrize(("kinds", "inside"), SERVERS, ids="+".join)
-@pytest.mark.parametrize("scenario", [WHOLE, RECOVERY], ids=lambda one: one.name)
+@pytest.mark.parametrize("scenario", [WHOLE, RECOVERY], ids=lambda item: item.name)
 def test_killed_at_any_place_inside_a_transaction_of_a_server_it_is_finished_once(
     places: Places, warm: Warm, scenario: Scenario, kinds: tuple[str, str], inside: tuple[str, ...]
 ) -> None:
     reached = _reached(places, warm, scenario, *kinds)
 
-    for label in _chosen((one for one in reached if one.split(".")[0] in inside), scenario):
+    for label in _chosen((item for item in reached if item.split(".")[0] in inside), scenario):
         _killed_at(places, warm, scenario, kinds, Fault(label, reached[label]))
 
 
 def test_every_named_place_killed_a_process() -> None:
     """The last test of this module: what no scenario comes by is not tested."""
-    sums = [sum(getattr(one, name) for one in CAME) for name in ("effects", "double", "lost", "quarantined")]
-    report("crash matrix", Tally(*sums, all(one.verified for one in CAME)), kills=sum(REACHED.values()))
+    sums = [sum(getattr(item, name) for item in CAME) for name in ("effects", "double", "lost", "quarantined")]
+    report("crash matrix", Tally(*sums, all(item.verified for item in CAME)), kills=sum(REACHED.values()))
     assert set(REACHED) == set(points.LABELS), f"never reached: {sorted(set(points.LABELS) - set(REACHED))}"

@@ -3,8 +3,6 @@
 The store and the target are databases of one server of our own, so both go at one moment.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,8 +23,8 @@ CYCLES = 10
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    with Cluster() as made:
-        yield made
+    with Cluster() as created:
+        yield created
 
 
 def test_a_database_that_goes_at_any_moment_loses_and_doubles_nothing(

@@ -4,8 +4,6 @@ A limit on the size of files, and SQLite's own limit of pages, stand for it. The
 written and rises until the run is not disturbed any more, so another write of a run is the first to fail in each case.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable
@@ -63,10 +61,10 @@ def _case(
 
     where = (SEED, ended.code, ended.out[-1000:], ended.err[-3000:])
     assert ended.code in ((0, 1, 3, 4) if disturbed else (0, 1)), where
-    said = {line.partition(": ")[2] or line for line in SAID.findall(ended.out + ended.err)}
-    assert bool(said) == disturbed, where
+    output = {line.partition(": ")[2] or line for line in SAID.findall(ended.out + ended.err)}
+    assert bool(output) == disturbed, where
     if ended.code == 3:  # the rules after the one that met it say that nothing is sent there for now
-        assert len([one for one in said if not one.startswith("Nothing is sent")]) == 1, where
+        assert len([item for item in output if not item.startswith("Nothing is sent")]) == 1, where
     last = world.settle(warm, expected)
     assert comparable(world.all_rows()) == expected, (where, last.err[-2000:])
     came = hold_everything(world)
@@ -77,7 +75,7 @@ def _case(
         CAME.append(came)
 
 
-@pytest.mark.parametrize(("which", "pages"), [(which, one) for which in STEPS for one in (*STEPS[which], MORE)])
+@pytest.mark.parametrize(("which", "pages"), [(which, step) for which in STEPS for step in (*STEPS[which], MORE)])
 def test_a_file_that_cannot_grow_any_more_keeps_what_it_has(places: Places, warm: Warm, which: str, pages: int) -> None:
     def limited(world: WatchedWorld) -> Ended:
         file = str(_file(world.store if which == "store" else world.target))
@@ -103,6 +101,6 @@ def test_a_disk_without_room_for_any_file_loses_nothing(places: Places, warm: Wa
 
 def test_thirty_runs_and_more_met_a_full_disk() -> None:
     """The last test of this module."""
-    sums = [sum(getattr(one, name) for one in CAME) for name in ("effects", "double", "lost", "quarantined")]
-    report("full disk", Tally(*sums, all(one.verified for one in CAME)), runs=len(CAME))
+    sums = [sum(getattr(item, name) for item in CAME) for name in ("effects", "double", "lost", "quarantined")]
+    report("full disk", Tally(*sums, all(item.verified for item in CAME)), runs=len(CAME))
     assert len(CAME) >= 30

@@ -1,7 +1,5 @@
 """Four workers killed at random, by time and at named places, while rows keep coming: nothing twice, nothing lost."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

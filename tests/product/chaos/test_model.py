@@ -5,8 +5,6 @@ programs add, change and remove rows meanwhile; people approve, reject, undo and
 clock is put forward. Checked after each step from what the database itself counted.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -47,7 +45,11 @@ EMAILS = st.sampled_from(["a@x.example", "b@x.example", None])
 REFS = st.sampled_from(["r1", "r2"])
 PHONES = st.sampled_from([None, "1", "22", "333"])
 LABELS = st.sampled_from(
-    [one for one in points.LABELS if one.split(".")[0] in ("plan", "store", "target") and one != "target.changed"]
+    [
+        label
+        for label in points.LABELS
+        if label.split(".")[0] in ("plan", "store", "target") and label != "target.changed"
+    ]
 )
 WHICH = st.integers(0, 5)
 
@@ -90,8 +92,8 @@ class Life(RuleBasedStateMachine):
     @rule(email=EMAILS, phone=PHONES, notes=st.integers(0, 2))
     def somebody_adds_a_customer(self, email: str | None, phone: str | None, notes: int) -> None:
         number = self.world.add("customers", email=email, phone=phone, city="here")
-        for one in range(notes):
-            self.world.add("notes", customer_id=number, body=f"{one}")
+        for item in range(notes):
+            self.world.add("notes", customer_id=number, body=f"{item}")
 
     @rule(email=EMAILS, count=st.integers(2, 4), phone=PHONES)
     def a_group_appears(self, email: str | None, count: int, phone: str | None) -> None:
@@ -181,7 +183,7 @@ class Life(RuleBasedStateMachine):
         chosen = self._chosen(which, "cleaned")
         if chosen is None:
             return
-        done = [one for one in plans_of(self.world, chosen) if one.state is PlanState.SUCCEEDED and not one.undoes]
+        done = [plan for plan in plans_of(self.world, chosen) if plan.state is PlanState.SUCCEEDED and not plan.undoes]
         before = self.world.all_rows()
         ended = self._command("undo", chosen)
         after = self.world.all_rows()
@@ -249,9 +251,9 @@ class Life(RuleBasedStateMachine):
         """I8: what a rule asks people about was done only with somebody's approval of exactly that plan."""
         with self.world.opened() as store, store.read() as tx:
             given = set(tx.connection.execute(sa.select(tables.approvals.c.plan, tables.approvals.c.plan_hash)).all())
-        for one in plans_of(self.world):
-            if one.state in (PlanState.SUCCEEDED, PlanState.COMPENSATED) and one.policy != "none":
-                assert (one.id, one.plan_hash) in given or one.undoes, f"nobody approved {one.id}"
+        for plan in plans_of(self.world):
+            if plan.state in (PlanState.SUCCEEDED, PlanState.COMPENSATED) and plan.policy != "none":
+                assert (plan.id, plan.plan_hash) in given or plan.undoes, f"nobody approved {plan.id}"
 
     # Means
 
@@ -276,16 +278,16 @@ class Life(RuleBasedStateMachine):
         assert expected, (arguments, ended.code, ended.err[-3000:], ended.out[-2000:])
 
     def _some(self, table: str, which: int) -> list[int]:
-        there = sorted(self.world.rows(table))
-        return [there[which % len(there)]] if there else []
+        rows = sorted(self.world.rows(table))
+        return [rows[which % len(rows)]] if rows else []
 
     def _chosen(self, which: int, state: str) -> str | None:
         with self.world.opened() as store, store.read() as tx:
             query = (
                 sa.select(tables.findings.c.id).where(tables.findings.c.state == state).order_by(tables.findings.c.id)
             )
-            found = list(tx.connection.execute(query).scalars())
-        return found[which % len(found)] if found else None
+            result = list(tx.connection.execute(query).scalars())
+        return result[which % len(result)] if result else None
 
     def _decide(self, what: str, which: int, state: str, **how: Any) -> None:
         chosen = self._chosen(which, state)
@@ -325,7 +327,7 @@ def test_whatever_happens_what_must_hold_holds(
         settings=settings(
             max_examples=EXAMPLES,
             derandomize=not LONG,
-            phases=[one for one in Phase if LONG or one is not Phase.shrink],  # a short tier has no minutes for it
+            phases=[item for item in Phase if LONG or item is not Phase.shrink],  # a short tier has no minutes for it
             stateful_step_count=STEPS,
             deadline=None,
             suppress_health_check=list(HealthCheck),

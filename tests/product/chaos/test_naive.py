@@ -4,8 +4,6 @@ NAIVE names them all, with the tests that would fail if we did it so; they are w
 the whole way from the configuration to the row are here.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re
@@ -378,9 +376,9 @@ def test_a_worker_that_takes_long_but_lives_is_left_alone(decisions: Decisions) 
     slow = decisions.begin("run", "nightly", faults=(Fault("store.sent.committed", how="stop"),))
     slow.stopped()
 
-    other = decisions.run(codes=(0, 1, 3, 4))
+    report = decisions.run(codes=(0, 1, 3, 4))
 
-    assert decisions.effects == 0, other.out
+    assert decisions.effects == 0, report.out
     slow.go_on()
     assert slow.wait().code in (0, 1)
     assert decisions.effects == 2
@@ -427,7 +425,7 @@ def test_an_approval_pressed_many_times_at_one_moment_acts_once(asked: Decisions
     [waiting] = asked.ids("awaiting_approval")
 
     together = [asked.begin("approve", waiting) for _ in range(8)]
-    codes = [one.wait().code for one in together]
+    codes = [item.wait().code for item in together]
     late = asked.command("approve", waiting, codes=(0, 1, 2, 3, 4))
 
     assert 70 not in codes, codes
@@ -454,9 +452,9 @@ def test_a_plan_approved_for_one_database_is_not_carried_out_in_another(asked: D
 
     asked.run(codes=(0, 1, 3, 4))
 
-    with sqlite3.connect(production) as other:
-        assert other.execute("select count(*) from events").fetchone() == (2,)
-    other.close()
+    with sqlite3.connect(production) as connection:
+        assert connection.execute("select count(*) from events").fetchone() == (2,)
+    connection.close()
     assert asked.effects == 0
 
 
@@ -518,7 +516,7 @@ def test_one_record_the_database_does_not_let_go_does_not_block_the_others(decis
 
     left = decisions.world.rows("events").values()
     assert len(left) == 32
-    assert [one["body"] for one in left if one["code"] == "poison"] == ["keeper", "stays"]
+    assert [item["body"] for item in left if item["code"] == "poison"] == ["keeper", "stays"]
     assert decisions.effects == 30
     hold_everything(decisions.world)
 
@@ -570,11 +568,11 @@ def test_an_undo_under_a_later_cleaning_is_refused_and_names_it(places: Places, 
     first = decisions.plans(PlanState.SUCCEEDED)[0]
     decisions.world.add("customers", email="a@x.example", phone="333", city="c")
     decisions.run()
-    assert [one["phone"] for one in decisions.world.rows("customers").values()] == ["333"]
+    assert [row["phone"] for row in decisions.world.rows("customers").values()] == ["333"]
     done = decisions.effects
 
     ended = decisions.command("undo", "--plan", first.id, codes=(0, 1, 2, 3, 4))
 
     assert ended.code not in (0,), ended.out
     assert decisions.effects == done
-    assert [one["phone"] for one in decisions.world.rows("customers").values()] == ["333"]
+    assert [row["phone"] for row in decisions.world.rows("customers").values()] == ["333"]

@@ -1,7 +1,5 @@
 """A bad network before the target or the store: slow, down, cut, reset, and the reply to a COMMIT lost."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable
@@ -92,7 +90,7 @@ def test_when_the_reply_to_a_commit_of_the_target_is_lost_the_receipt_says_it_wa
 ) -> None:
     dropped = 0
     for skip in range(4 if SECONDS else 2):
-        proxy = _met(places, warm, "target", target, lambda one, skip=skip: one.drop_reply_to(b"commit", skip=skip))
+        proxy = _met(places, warm, "target", target, lambda item, skip=skip: item.drop_reply_to(b"commit", skip=skip))
         dropped += proxy.dropped
 
     assert dropped >= (3 if SECONDS else 1), "hardly a COMMIT was said"
@@ -101,7 +99,9 @@ def test_when_the_reply_to_a_commit_of_the_target_is_lost_the_receipt_says_it_wa
 def test_when_the_reply_to_any_commit_of_the_store_is_lost_nothing_is_done_twice(places: Places, warm: Warm) -> None:
     dropped = 0
     for skip in range(0, 16, 3 if SECONDS else 7):
-        proxy = _met(places, warm, "store", "postgres", lambda one, skip=skip: one.drop_reply_to(b"commit", skip=skip))
+        proxy = _met(
+            places, warm, "store", "postgres", lambda item, skip=skip: item.drop_reply_to(b"commit", skip=skip)
+        )
         dropped += proxy.dropped
 
     assert dropped >= (4 if SECONDS else 2), "hardly a COMMIT was said"

@@ -1,7 +1,5 @@
 """Many processes at one moment: every key has one effect, and every group keeps a survivor."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections import Counter
@@ -38,8 +36,8 @@ def _race(world: WatchedWorld, warm: Warm, processes: int, most: int) -> int:
     """Let the processes race, and return how many effects there were."""
     start = time.monotonic() + 0.05 * processes
     racing = [warm.call("tests.product.chaos.child:carry", start, most, cwd=world.folder) for _ in range(processes)]
-    ended = [one.wait(300) for one in racing]
-    wrong = [one for one in ended if one.code != 0]
+    ended = [item.wait(300) for item in racing]
+    wrong = [item for item in ended if item.code != 0]
     assert not wrong, wrong[0].err[-3000:]
     return _effects(world)
 
@@ -92,7 +90,7 @@ def test_rules_that_keep_opposite_records_leave_one_of_each_group(places: Places
             warm.call("tests.product.chaos.child:at_once", start, "run", name, cwd=world.folder, exits=True)
             for name in rules
         ]
-        assert {one.wait(120).code for one in both} <= {0, 1, 4}
+        assert {item.wait(120).code for item in both} <= {0, 1, 4}
         survivors = Counter(row["code"] for row in world.rows("events").values())
         assert len(survivors) == 100, "a group has no survivor"
 

@@ -3,8 +3,6 @@
 RECONCILE_SOAK_SECONDS is how long (60), RECONCILE_SEED where the faults come from (printed).
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import os
@@ -46,25 +44,25 @@ def erp_url() -> Iterator[str]:
 
 @pytest.fixture
 def hook() -> Iterator[Hook]:
-    one = Hook(random.Random(SEED + 1))
-    yield one
-    one.close()
+    item = Hook(random.Random(SEED + 1))
+    yield item
+    item.close()
 
 
 @pytest.fixture
 def soaked(tmp_path: Path, postgres_url: str, erp_url: str, hook: Hook) -> Iterator[Soaked]:
-    one = Soaked(tmp_path, postgres_url, erp_url, hook.url)
-    yield one
-    one.close()
+    item = Soaked(tmp_path, postgres_url, erp_url, hook.url)
+    yield item
+    item.close()
 
 
 @pytest.fixture
 def fleet(soaked: Soaked) -> Iterator[Fleet]:
     """Whoever finds a defect writes it into a folder of ours: a short path, for sockets are made there as well."""
     with tempfile.TemporaryDirectory(prefix="soak-", dir="/tmp") as defects:
-        one = Fleet(soaked, {"TMPDIR": defects})
-        yield one
-        one.kill()
+        item = Fleet(soaked, {"TMPDIR": defects})
+        yield item
+        item.kill()
 
 
 def test_whatever_fails_around_it_every_job_is_right_in_the_end_and_nothing_is_told_twice_or_lost(
@@ -98,11 +96,11 @@ def _soak(soaked: Soaked, chaos: Chaos, watch: Watch) -> None:
             threads.submit(_feed, soaked, chaos.store, over),
         ]
         end = time.monotonic() + SECONDS
-        while time.monotonic() < end and not any(one.done() and one.exception() for one in at_work):
+        while time.monotonic() < end and not any(entry.done() and entry.exception() for entry in at_work):
             time.sleep(0.2)
         over.set()
-    for one in at_work:
-        one.result()
+    for item in at_work:
+        item.result()
 
 
 def _feed(soaked: Soaked, store: Store, over: threading.Event) -> None:
@@ -138,13 +136,15 @@ def _is_settled(store: Store) -> bool:
         left = list(stored_outbox.listed(tx, "queued", "sending"))
         second = tx.now.second
     time.sleep(0.5)
-    return not left and second < 50 and not any(one.status in OPEN for one in slots(store))
+    return not left and second < 50 and not any(item.status in OPEN for item in slots(store))
 
 
 def _unsettled(store: Store) -> str:
     with store.read() as tx:
-        left = [f"{one.channel} {one.status} {one.problem}" for one in stored_outbox.listed(tx, "queued", "sending")]
-    return str([one for one in slots(store) if one.status in OPEN] + left)
+        left = [
+            f"{item.channel} {item.status} {item.problem}" for item in stored_outbox.listed(tx, "queued", "sending")
+        ]
+    return str([slot for slot in slots(store) if slot.status in OPEN] + left)
 
 
 # Afterwards
@@ -153,14 +153,14 @@ def _unsettled(store: Store) -> str:
 def _check_runs(store: Store, watch: Watch, calm: dt.datetime) -> None:
     """Every slot came to an end that is said, every run succeeded once at most, no job ran beside itself."""
     ended = slots(store)
-    assert {one.status for one in ended} <= {"succeeded", "missed", "failed"}
-    assert [one for one in ended if one.status != "succeeded" and not one.reason] == []
+    assert {item.status for item in ended} <= {"succeeded", "missed", "failed"}
+    assert [item for item in ended if item.status != "succeeded" and not item.reason] == []
     with store.read() as tx:
-        finished = [one.body for one in log.entries(tx, event="run.finished")]
+        finished = [entry.body for entry in log.entries(tx, event="run.finished")]
         lasts = {job: last_success(tx, job) for job in JOBS}
         states = set(tx.connection.execute(sa.select(tables.runs.c.status)).scalars())
         assert list(stored_outbox.listed(tx, "queued", "sending", "failed")) == []
-    successes = Counter(one["run"] for one in finished if one["status"] == "succeeded")
+    successes = Counter(item["run"] for item in finished if item["status"] == "succeeded")
     assert [run for run, count in successes.items() if count > 1] == []
     assert "running" not in states
     assert watch.overlaps == []
@@ -170,23 +170,23 @@ def _check_runs(store: Store, watch: Watch, calm: dt.datetime) -> None:
 
 def _check_findings(soaked: Soaked, store: Store, hook: Hook, *, may_cut: bool) -> None:
     """The findings are those that a look at the sources finds; each was reported once, unchanged, in each channel."""
-    known, fresh = _findings(soaked, "reconcile.yaml"), _findings(soaked, _looked_afresh(soaked))
-    assert _as_found(known) == _as_found(fresh)
+    remembered, fresh = _findings(soaked, "reconcile.yaml"), _findings(soaked, _looked_afresh(soaked))
+    assert _as_found(remembered) == _as_found(fresh)
     witnessed, cut = soaked.witnessed()
     assert not cut or may_cut  # while the disk is full, each message that is tried leaves its beginning
     lines = (soaked.folder / "messages.jsonl").read_text().splitlines()
     assert [begun for begun in cut if not any(line.startswith(begun) and line != begun for line in lines)] == []
     with store.read() as tx:
         queued = {name: [m.message for m in stored_outbox.listed(tx) if m.channel == name] for name in ("team", "hook")}
-    assert sorted(one["id"] for one in witnessed) == sorted(queued["team"])
-    _check_told(known, witnessed)
+    assert sorted(item["id"] for item in witnessed) == sorted(queued["team"])
+    _check_told(remembered, witnessed)
     received: dict[str, set[bytes]] = defaultdict(set)
     for key, body in hook.taken:
         received[key].add(body)
     assert sorted(received) == sorted(queued["hook"])
     messages = [json.loads(body) for bodies in received.values() for body in bodies]
-    assert sorted(one["id"] for one in messages) == sorted(queued["hook"])
-    _check_told(known, messages)
+    assert sorted(message["id"] for message in messages) == sorted(queued["hook"])
+    _check_told(remembered, messages)
 
 
 def _looked_afresh(soaked: Soaked) -> str:
@@ -198,22 +198,25 @@ def _looked_afresh(soaked: Soaked) -> str:
 
 def _findings(soaked: Soaked, file: str) -> list[Json]:
     command = [sys.executable, "-m", "reconcile", "findings", "--json", "--all", "-c", file]
-    said = subprocess.run(command, cwd=soaked.folder, capture_output=True, check=True, timeout=120)
-    found: list[Json] = json.loads(said.stdout)
-    return found
+    report = subprocess.run(command, cwd=soaked.folder, capture_output=True, check=True, timeout=120)
+    values: list[Json] = json.loads(report.stdout)
+    return values
 
 
 def _as_found(findings: Iterable[Json]) -> list[Any]:
-    return sorted([one["rule"], one["key"]["ref"], one["keeper"], one["surplus"], one["state"]] for one in findings)
+    return sorted(
+        [finding["rule"], finding["key"]["ref"], finding["keeper"], finding["surplus"], finding["state"]]
+        for finding in findings
+    )
 
 
-def _check_told(known: Iterable[Json], messages: Iterable[Json]) -> None:
+def _check_told(values: Iterable[Json], messages: Iterable[Json]) -> None:
     """Each state of each finding at most once, as new once, and the last state is among what was told."""
     rules = [rule for message in messages for rule in message["rules"]]
-    assert [one for one in rules if one["new"] + one["grown"] + one["reopened"] != len(one["largest"])] == []
-    told = [(group["finding"], group["state"], tuple(group["surplus"])) for one in rules for group in one["largest"]]
-    surplus = {one["id"]: tuple(str(record[0]) for record in one["surplus"]) for one in known}
-    assert [one for one, count in Counter((name, records) for name, _, records in told).items() if count > 1] == []
+    assert [item for item in rules if item["new"] + item["grown"] + item["reopened"] != len(item["largest"])] == []
+    told = [(group["finding"], group["state"], tuple(group["surplus"])) for item in rules for group in item["largest"]]
+    surplus = {item["id"]: tuple(str(record[0]) for record in item["surplus"]) for item in values}
+    assert [item for item, count in Counter((name, records) for name, _, records in told).items() if count > 1] == []
     assert Counter(name for name, state, _ in told if state == "new") == Counter(surplus.keys())
     assert {(name, records) for name, _, records in told} >= set(surplus.items())
 
@@ -227,10 +230,10 @@ def _check_servers(soaked: Soaked, fleet: Fleet, watch: Watch) -> None:
     assert watch.zombies == set()
     until(lambda: at_work_in(soaked.folder) == [], 15, lambda: f"left at work: {at_work_in(soaked.folder)}")
     defects = Path(fleet.environ["TMPDIR"]).glob("reconcile-defect-*")
-    assert [one.read_text(encoding="utf-8") for one in defects] == []
-    lines = [line for one in fleet.every for line in one.lines]
-    assert [one for one in lines if one["event"] == "text" and "Traceback" in one["text"]] == []
-    assert [one for one in lines if one["event"] == "duty.failed" and "defect" in one["why"]] == []
+    assert [defect.read_text(encoding="utf-8") for defect in defects] == []
+    lines = [line for item in fleet.every for line in item.lines]
+    assert [item for item in lines if item["event"] == "text" and "Traceback" in item["text"]] == []
+    assert [item for item in lines if item["event"] == "duty.failed" and "defect" in item["why"]] == []
 
 
 def _thirds(samples: list[int]) -> tuple[float, float]:
@@ -242,17 +245,17 @@ def _thirds(samples: list[int]) -> tuple[float, float]:
 def _summary(store: Store, chaos: Chaos, watch: Watch, hook: Hook, soaked: Soaked) -> str:
     """What `make soak` prints."""
     with store.read() as tx:
-        events = Counter(one.event for one in log.entries(tx))
+        events = Counter(entry.event for entry in log.entries(tx))
         rows = Counter(tx.connection.execute(sa.select(tables.runs.c.status)).scalars())
-        found = tx.connection.execute(sa.select(sa.func.count()).select_from(tables.findings)).scalar_one()
-        boxes = Counter(f"{one.channel} {one.status}" for one in stored_outbox.listed(tx))
+        result = tx.connection.execute(sa.select(sa.func.count()).select_from(tables.findings)).scalar_one()
+        boxes = Counter(f"{item.channel} {item.status}" for item in stored_outbox.listed(tx))
     shown: list[tuple[str, object]] = [
         ("seed, seconds", f"{SEED}, {SECONDS:g}"),
-        ("slots", dict(Counter(one.status for one in slots(store)))),
+        ("slots", dict(Counter(slot.status for slot in slots(store)))),
         ("runs", dict(rows)),
         ("resumed, interrupted", f"{events['run.resumed']}, {events['run.interrupted']}"),
         ("rules failed, slots rescued", f"{events['rule.failed']}, {events['slot.rescued']}"),
-        ("findings", found),
+        ("findings", result),
         ("messages", dict(boxes)),
         ("sent again", events["message.retry"]),
         ("webhook", f"{len(hook.taken)} taken, of {len({key for key, _ in hook.taken})}; ill: {dict(hook.trouble)}"),
@@ -266,5 +269,5 @@ def _summary(store: Store, chaos: Chaos, watch: Watch, hook: Hook, soaked: Soake
         shown.append((f"survivor {number}", f"{first / 1e6:.1f} -> {last / 1e6:.1f} MB, {few:g} -> {many:g} handles"))
         samples = watch.memory[pid]
         every = samples[:: max(1, len(samples) // 10)]
-        shown.append(("  its memory, MB", " ".join(f"{one / 1e6:.0f}" for one in every)))
+        shown.append(("  its memory, MB", " ".join(f"{item / 1e6:.0f}" for item in every)))
     return "\n".join(f"{name:28} {what}" for name, what in shown)

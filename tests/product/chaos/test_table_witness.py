@@ -1,7 +1,5 @@
 """The witness sees every change of a row that stayed, by whom ever, and none that was rolled back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,8 +25,8 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sa.Engine
 
 def _rows(engine: sa.Engine) -> list[dict[str, str | None]]:
     with engine.connect() as connection:
-        found = connection.execute(sa.text("select * from people order by id")).mappings()
-        return [{name: None if value is None else str(value) for name, value in row.items()} for row in found]
+        result = connection.execute(sa.text("select * from people order by id")).mappings()
+        return [{name: None if value is None else str(value) for name, value in row.items()} for row in result]
 
 
 @pytest.mark.server
@@ -45,8 +43,8 @@ def test_it_writes_down_every_row_that_was_changed_and_none_that_was_rolled_back
         connection.rollback()
 
     events = witness.events()
-    said = [(one.what, one.row["id"]) for one in events]
-    assert said == [("insert", "3"), ("update", "1"), ("update", "2"), ("delete", "1")]
+    collected = [(event.what, event.row["id"]) for event in events]
+    assert collected == [("insert", "3"), ("update", "1"), ("update", "2"), ("delete", "1")]
     assert events[0].new == {"id": "3", "name": "Zoë", "note": 'a:b"c'}
     assert (events[1].old, events[1].new) == (
         {"id": "1", "name": "Ann", "note": None},
@@ -55,7 +53,7 @@ def test_it_writes_down_every_row_that_was_changed_and_none_that_was_rolled_back
     assert witness.events(after=events[2].seq) == events[3:]
     assert witness.last() == events[-1].seq
     assert list(replayed(before, events, "id").values()) != []
-    assert sorted(replayed(before, events, "id").values(), key=lambda one: one["id"]) == _rows(engine)
+    assert sorted(replayed(before, events, "id").values(), key=lambda value: value["id"]) == _rows(engine)
 
 
 def test_events_that_do_not_fit_the_rows_are_not_replayed(tmp_path: Path) -> None:
@@ -67,10 +65,10 @@ def test_events_that_do_not_fit_the_rows_are_not_replayed(tmp_path: Path) -> Non
     with engine.begin() as connection:
         connection.execute(sa.text("insert into people values (1, 'Ann')"))
         connection.execute(sa.text("delete from people"))
-    [made, gone] = witness.events()
+    [event, gone] = witness.events()
 
     with pytest.raises(ValueError, match="differs from its record"):
         replayed([], [gone], "id")
     with pytest.raises(ValueError, match="that already exists"):
-        replayed([], [made, made], "id")
+        replayed([], [event, event], "id")
     engine.dispose()

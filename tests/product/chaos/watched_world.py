@@ -213,8 +213,8 @@ class WatchedWorld:
 
     def rows(self, table: str) -> dict[int, dict[str, Any]]:
         with self.engine.connect() as connection:
-            found = connection.execute(sa.text(f"select * from {table}")).mappings()
-            return {row["id"]: dict(row) for row in found}
+            result = connection.execute(sa.text(f"select * from {table}")).mappings()
+            return {row["id"]: dict(row) for row in result}
 
     def all_rows(self) -> Rows:
         return {table: self.rows(table) for table in WATCHED}
@@ -271,7 +271,7 @@ class WatchedWorld:
     def waiting(self) -> list[str]:
         """What is neither over nor a person's: the states."""
         with self.opened() as store, store.read() as tx:
-            return [one.state.value for one in stored.find(tx, stored.PlanFilter(states=ALIVE))]
+            return [item.state.value for item in stored.find(tx, stored.PlanFilter(states=ALIVE))]
 
     @contextmanager
     def opened(self) -> Iterator[Store]:
@@ -289,29 +289,29 @@ def cleaned(rows: Rows, only: Collection[str] = tuple(RULES)) -> Rows:
         _merge(after)
     if "doubles" in only:
         for _, surplus in _groups({k: r for k, r in after["orders"].items() if r["status"] == "ok"}, "ref"):
-            for one in surplus:
-                after["orders"][one]["status"] = "double"
+            for member in surplus:
+                after["orders"][member]["status"] = "double"
     for _, surplus in _groups(after["events"], "code") if "copies" in only else ():
-        for one in surplus:
-            del after["events"][one]
+        for member in surplus:
+            del after["events"][member]
     for _, surplus in _groups(after["leads"], "email") if "strays" in only else ():
-        for one in surplus:
-            after["leads_kept"][one] = after["leads"].pop(one) | {"reconcile_finding": None}
+        for member in surplus:
+            after["leads_kept"][member] = after["leads"].pop(member) | {"reconcile_finding": None}
     return after
 
 
 def _merge(after: Rows) -> None:
     """The keeper gets the longest phone and every note; the others go."""
     for keeper, surplus in _groups(after["customers"], "email"):
-        phones = [after["customers"][one]["phone"] for one in (keeper, *surplus)]
-        known = [phone for phone in phones if phone is not None]
-        if known:
-            after["customers"][keeper]["phone"] = max(known, key=len)
+        phones = [after["customers"][item]["phone"] for item in (keeper, *surplus)]
+        collected = [phone for phone in phones if phone is not None]
+        if collected:
+            after["customers"][keeper]["phone"] = max(collected, key=len)
         for note in after["notes"].values():
             if note["customer_id"] in surplus:
                 note["customer_id"] = keeper
-        for one in surplus:
-            del after["customers"][one]
+        for member in surplus:
+            del after["customers"][member]
 
 
 def comparable(rows: Rows) -> Rows:
@@ -323,11 +323,11 @@ def comparable(rows: Rows) -> Rows:
 
 def _groups(rows: Mapping[int, Mapping[str, Any]], key: str) -> Iterator[tuple[int, list[int]]]:
     """(keeper, surplus): the first by id, and the others with the same key."""
-    found: dict[Any, list[int]] = defaultdict(list)
+    settings: dict[Any, list[int]] = defaultdict(list)
     for number in sorted(rows):
         if rows[number][key] is not None:
-            found[rows[number][key]].append(number)
-    for keeper, *surplus in list(found.values()):
+            settings[rows[number][key]].append(number)
+    for keeper, *surplus in list(settings.values()):
         if surplus:
             yield keeper, surplus
 
@@ -356,7 +356,7 @@ def _named(change: Change) -> tuple[str, str, str]:
 
 
 def _counted(events: list[Event]) -> Counter[tuple[str, str, str]]:
-    return Counter((one.table, one.what, str(one.row["id"])) for one in events)
+    return Counter((event.table, event.what, str(event.row["id"])) for event in events)
 
 
 DONE = (PlanState.SUCCEEDED, PlanState.COMPENSATING, PlanState.COMPENSATED)
@@ -383,25 +383,25 @@ def tally(world: WatchedWorld, *, in_flight: bool = False) -> Tally:
 
     `in_flight`: plans that are sent or in doubt may have been done or not, once.
     """
-    found = plans_of(world)
+    result = plans_of(world)
     with world.opened() as store:
         verified = in_flight or log.verify(store).intact
-    said: Counter[tuple[str, str, str]] = Counter()
-    for one in found:
-        if one.state in DONE:
-            said.update(_named(change) for change in one.content.changes if not change.is_guard)
+    counter: Counter[tuple[str, str, str]] = Counter()
+    for item in result:
+        if item.state in DONE:
+            counter.update(_named(change) for change in item.content.changes if not change.is_guard)
     counted = _counted(world.witness.events())
     assert not world.others - counted, "the witness did not see what was done from outside"
     counted -= world.others
     if in_flight:  # what stands in the target of these is no surprise
-        for one in found:
-            if one.state in (PlanState.SENT, PlanState.UNKNOWN, PlanState.QUARANTINED):
-                named = Counter(_named(change) for change in one.content.changes if not change.is_guard)
-                counted -= (counted - said) & named
-    double = sum((counted - said).values())
-    lost = sum((said - counted).values())
-    quarantined = sum(one.state is PlanState.QUARANTINED for one in found)
-    return Tally(sum(said.values()), double, lost, quarantined, verified)
+        for item in result:
+            if item.state in (PlanState.SENT, PlanState.UNKNOWN, PlanState.QUARANTINED):
+                named = Counter(_named(change) for change in item.content.changes if not change.is_guard)
+                counted -= (counted - counter) & named
+    double = sum((counted - counter).values())
+    lost = sum((counter - counted).values())
+    quarantined = sum(entry.state is PlanState.QUARANTINED for entry in result)
+    return Tally(sum(counter.values()), double, lost, quarantined, verified)
 
 
 def hold_everything(world: WatchedWorld) -> Tally:
@@ -410,8 +410,8 @@ def hold_everything(world: WatchedWorld) -> Tally:
     assert (came.double, came.lost) == (0, 0), came
     assert came.verified, "the audit log does not verify"
     with world.opened() as store, store.read() as tx:
-        for one in stored.find(tx, stored.PlanFilter()):
-            assert one.state not in WAITING, (one.id, one.state, one.reason)
+        for item in stored.find(tx, stored.PlanFilter()):
+            assert item.state not in WAITING, (item.id, item.state, item.reason)
         held = tx.connection.execute(
             sa.select(tables.holds.c.plan, tables.plans.c.state).join(
                 tables.plans, tables.plans.c.id == tables.holds.c.plan

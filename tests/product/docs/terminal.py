@@ -3,8 +3,6 @@
 Each state gives findings ids of its own. A page has the same ids always: those of the fingerprints without a key.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os
@@ -98,9 +96,9 @@ class Shell:
     def serve(self, text: str, patience: float = 60) -> tuple[int, str]:
         """Run what goes on until it is told to stop, once it said something; its exit code, and what it said."""
         log = self.folder / ".log"
-        with log.open("w", encoding="utf-8") as said:
+        with log.open("w", encoding="utf-8") as store:
             process = subprocess.Popen(
-                ["bash", "-c", f"exec {text}"], cwd=self.folder, env=dict(self.environ), stdout=said, stderr=said
+                ["bash", "-c", f"exec {text}"], cwd=self.folder, env=dict(self.environ), stdout=store, stderr=store
             )
         until = time.monotonic() + patience
         while not log.read_text(encoding="utf-8") and process.poll() is None and time.monotonic() < until:
@@ -175,13 +173,13 @@ def difference(shown: tuple[str, ...], out: str, err: str) -> str | None:
         wanted = plain(line)
         if wanted == "…":
             continue
-        found = next((n for n in range(place, len(printed)) if _same(wanted, printed[n])), None)
-        if found is not None:
-            place = found + 1
+        result = next((n for n in range(place, len(printed)) if _same(wanted, printed[n])), None)
+        if result is not None:
+            place = result + 1
         elif not any(_same(wanted, remark) for remark in remarks):
             return f"`{line}` was not printed"
-    told = sum(1 for line in shown if any(_same(plain(line), one) for one in printed))
-    if "…" not in shown and told < len([one for one in printed if one]):
+    told = sum(1 for line in shown if any(_same(plain(line), item) for item in printed))
+    if "…" not in shown and told < len([item for item in printed if item]):
         return "more was printed than is shown"
     return None
 

@@ -1,7 +1,5 @@
 """Every recipe of the cookbook is a complete rule that finds what its examples say, and nothing else."""
 
-from __future__ import annotations
-
 import random
 import re
 from pathlib import Path

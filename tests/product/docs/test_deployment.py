@@ -1,8 +1,6 @@
 """The files for containers, systemd, Kubernetes and other schedulers hold together, and their command lines do what
 docs/schedulers.md says. No Docker engine, cluster, Airflow, Dagster or Prefect is needed, or started, here."""
 
-from __future__ import annotations
-
 import ast
 import datetime as dt
 import fnmatch
@@ -31,9 +29,9 @@ PROGRAM = Path(sys.executable).with_name("reconcile")
 DOCKERFILE = (EXAMPLES / "docker" / "Dockerfile").read_text(encoding="utf-8")
 COMPOSE = yaml.safe_load((EXAMPLES / "docker" / "compose.yaml").read_text(encoding="utf-8"))
 MANIFESTS = [
-    one
+    item
     for name in ("deployment.yaml", "cronjob.yaml")
-    for one in yaml.safe_load_all((EXAMPLES / "kubernetes" / name).read_text(encoding="utf-8"))
+    for item in yaml.safe_load_all((EXAMPLES / "kubernetes" / name).read_text(encoding="utf-8"))
 ]
 GRACE_STOP = 30
 PYTHON_SCHEDULERS = ("airflow", "dagster", "prefect")
@@ -57,13 +55,13 @@ def instructions(stage: int) -> list[tuple[str, str]]:
     """The instructions of a stage of the Dockerfile, lines that go on put together."""
     text = re.sub(r"^#.*\n", "", DOCKERFILE, flags=re.MULTILINE).replace("\\\n", " ")
     stages = re.split(r"^(?=FROM )", text, flags=re.MULTILINE)
-    found = [line.split(None, 1) for line in stages[stage].splitlines() if line.strip()]
-    return [(word, " ".join(rest.split())) for word, rest in found]
+    collected = [line.split(None, 1) for line in stages[stage].splitlines() if line.strip()]
+    return [(word, " ".join(rest.split())) for word, rest in collected]
 
 
 def only(stage: int, word: str) -> str:
-    [said] = [rest for one, rest in instructions(stage) if one == word]
-    return said
+    [output] = [rest for instruction, rest in instructions(stage) if instruction == word]
+    return output
 
 
 def test_the_image_runs_as_a_number_that_is_not_root_stops_on_sigterm_and_needs_no_shell() -> None:
@@ -79,27 +77,29 @@ def test_everything_that_is_installed_into_the_image_is_locked_by_hash() -> None
     assert "--require-hashes -r requirements.lock" in DOCKERFILE.replace('", "', " ")
     [names] = re.findall(r"keep = /\^\(([^)]*)\)==/", DOCKERFILE)
     with (ROOT / "pyproject.toml").open("rb") as file:
-        build = {re.split(r"[<>=]", one)[0] for one in tomllib.load(file)["build-system"]["requires"]}
+        build = {re.split(r"[<>=]", require)[0] for require in tomllib.load(file)["build-system"]["requires"]}
     todo, needed = list(build), set[str]()
     while todo:
         name = todo.pop()
         needed.add(name)
-        more = [one for one in importlib.metadata.requires(name) or () if ";" not in one]
-        todo += {re.split(r"[^\w-]", one)[0].lower() for one in more} - needed
+        more = [item for item in importlib.metadata.requires(name) or () if ";" not in item]
+        todo += {re.split(r"[^\w-]", item)[0].lower() for item in more} - needed
     assert needed <= set(names.split("|"))
     locked = (ROOT / "requirements-dev.lock").read_text(encoding="utf-8")
-    assert [one for one in names.split("|") if f"\n{one}==" not in f"\n{locked}"] == []
+    assert [word for word in names.split("|") if f"\n{word}==" not in f"\n{locked}"] == []
 
 
 def test_the_build_sees_what_it_copies_and_no_state_key_or_cache() -> None:
-    patterns = [one for one in (ROOT / ".dockerignore").read_text(encoding="utf-8").split("\n") if one[:1] not in "#"]
+    patterns = [
+        item for item in (ROOT / ".dockerignore").read_text(encoding="utf-8").split("\n") if item[:1] not in "#"
+    ]
     copied = [name for word, rest in instructions(1) if word == "COPY" for name in rest.split()[:-1]]
 
     assert patterns[0] == "*"
     assert [name for name in copied if f"!{name}" not in patterns or not (ROOT / name).exists()] == []
-    left_out = [one.removeprefix("**/") for one in patterns if one.startswith("**/")]
+    left_out = [pattern.removeprefix("**/") for pattern in patterns if pattern.startswith("**/")]
     for name in ("reconcile.db", "reconcile.db-wal", "reconcile.key", "reconcile.db.key", "__pycache__"):
-        assert any(fnmatch.fnmatch(name, one) for one in left_out), name
+        assert any(fnmatch.fnmatch(name, item) for item in left_out), name
 
 
 @pytest.mark.parametrize(("silent", "code"), [({}, 0), ({"work": 120.0}, 1)])
@@ -128,15 +128,17 @@ def test_compose_gives_no_service_more_than_it_needs_and_names_only_what_is_ther
         assert set(service["networks"]) <= set(COMPOSE["networks"]), name
         assert set(service.get("depends_on", ())) <= set(COMPOSE["services"]), name
         assert int(service["stop_grace_period"].removesuffix("s")) > GRACE_STOP, name
-        named = {one.split(":")[0] for one in service["volumes"]}
-        assert {one for one in named if not one.startswith("./")} <= set(COMPOSE["volumes"]), name
-        assert [one for one in named if one.startswith("./") and not (EXAMPLES / "docker" / one).exists()] == [], name
-    said = json.dumps({name: one.get("environment", {}) for name, one in COMPOSE["services"].items()})
-    assert re.search(r'(PASSWORD|TOKEN)": ', said) is None  # only …_FILE
+        named = {volume.split(":")[0] for volume in service["volumes"]}
+        assert {item for item in named if not item.startswith("./")} <= set(COMPOSE["volumes"]), name
+        assert [item for item in named if item.startswith("./") and not (EXAMPLES / "docker" / item).exists()] == [], (
+            name
+        )
+    text = json.dumps({name: item.get("environment", {}) for name, item in COMPOSE["services"].items()})
+    assert re.search(r'(PASSWORD|TOKEN)": ', text) is None  # only …_FILE
     workers = COMPOSE["services"]["worker"]
     assert workers["command"] == ["serve", "--worker", "--json"]
     assert workers["deploy"]["replicas"] == 2
-    assert all(one["condition"] == "service_healthy" for one in workers["depends_on"].values())
+    assert all(worker["condition"] == "service_healthy" for worker in workers["depends_on"].values())
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become a user without a name")
@@ -152,7 +154,7 @@ def test_a_user_of_a_container_that_has_no_name_decides_under_its_number() -> No
 
 
 def configurations() -> dict[str, str]:
-    [config] = [one for one in MANIFESTS if one["kind"] == "ConfigMap"]
+    [config] = [manifest for manifest in MANIFESTS if manifest["kind"] == "ConfigMap"]
     compose = (EXAMPLES / "docker" / "project" / "reconcile.yaml").read_text(encoding="utf-8")
     return {"compose": compose, "kubernetes": config["data"]["reconcile.yaml"]}
 
@@ -197,7 +199,7 @@ def test_systemd_finds_nothing_wrong_with_the_units_and_little_that_serve_could_
     for unit in EXAMPLES.glob("systemd/*.*"):
         text = unit.read_text(encoding="utf-8").replace("/opt/reconcile/bin/reconcile", str(PROGRAM))
         (tmp_path / unit.name).write_text(text.replace("=file:///srv", "=file:///usr"), encoding="utf-8")
-    units = sorted(str(one) for one in tmp_path.iterdir())
+    units = sorted(str(path) for path in tmp_path.iterdir())
 
     checked = subprocess.run(["systemd-analyze", "verify", *units], capture_output=True, text=True, check=False)
     rated = subprocess.run(
@@ -216,17 +218,17 @@ def test_systemd_finds_nothing_wrong_with_the_units_and_little_that_serve_could_
 
 
 def pods() -> list[dict[str, Any]]:
-    found = []
-    for one in MANIFESTS:
-        if one["kind"] == "Deployment":
-            found.append(one["spec"]["template"]["spec"])
-        elif one["kind"] == "CronJob":
-            found.append(one["spec"]["jobTemplate"]["spec"]["template"]["spec"])
-    return found
+    collected = []
+    for manifest in MANIFESTS:
+        if manifest["kind"] == "Deployment":
+            collected.append(manifest["spec"]["template"]["spec"])
+        elif manifest["kind"] == "CronJob":
+            collected.append(manifest["spec"]["jobTemplate"]["spec"]["template"]["spec"])
+    return collected
 
 
 def test_the_manifests_are_of_kinds_that_exist_and_names_fit_together() -> None:
-    kinds = {(one["apiVersion"], one["kind"]) for one in MANIFESTS}
+    kinds = {(manifest["apiVersion"], manifest["kind"]) for manifest in MANIFESTS}
     assert kinds == {
         ("v1", "ConfigMap"),
         ("v1", "Service"),
@@ -234,7 +236,7 @@ def test_the_manifests_are_of_kinds_that_exist_and_names_fit_together() -> None:
         ("batch/v1", "CronJob"),
         ("policy/v1", "PodDisruptionBudget"),
     }
-    by_kind = {one["kind"]: one for one in MANIFESTS}
+    by_kind = {manifest["kind"]: manifest for manifest in MANIFESTS}
     labels = by_kind["Deployment"]["spec"]["template"]["metadata"]["labels"]
     assert by_kind["Deployment"]["spec"]["selector"]["matchLabels"].items() <= labels.items()
     assert by_kind["Service"]["spec"]["selector"].items() <= labels.items()
@@ -242,9 +244,9 @@ def test_the_manifests_are_of_kinds_that_exist_and_names_fit_together() -> None:
     job = by_kind["CronJob"]["spec"]["jobTemplate"]["spec"]["template"]["metadata"]["labels"]
     assert not by_kind["Service"]["spec"]["selector"].items() <= job.items()
     for pod in pods():
-        volumes = {one["name"]: one for one in pod["volumes"]}
+        volumes = {volume["name"]: volume for volume in pod["volumes"]}
         for container in (*pod["initContainers"], *pod["containers"]):
-            assert {one["name"] for one in container["volumeMounts"]} <= set(volumes)
+            assert {volumemount["name"] for volumemount in container["volumeMounts"]} <= set(volumes)
         assert volumes["config"]["configMap"]["name"] == by_kind["ConfigMap"]["metadata"]["name"]
         assert volumes["secrets"]["secret"]["secretName"] == "reconcile"
 
@@ -292,17 +294,17 @@ def test_a_cron_job_runs_the_slot_it_was_due_at_once_and_one_made_by_hand_runs_n
     due = dt.datetime(2026, 11, 21, 5, 15, tzinfo=dt.UTC)
     name = f"reconcile-nightly-{int(due.timestamp()) // 60}"
 
-    first, second, by_hand = (cron_job(shop, one) for one in (name, name, "again-2"))
+    first, second, by_hand = (cron_job(shop, item) for item in (name, name, "again-2"))
 
-    assert [one.returncode for one in (first, second, by_hand)] == [0, 0, 0], first.stderr
-    told = [json.loads(one.stdout) for one in (first, second, by_hand)]
+    assert [item.returncode for item in (first, second, by_hand)] == [0, 0, 0], first.stderr
+    told = [json.loads(item.stdout) for item in (first, second, by_hand)]
     assert told[0]["slot"] == told[1]["slot"] == "2026-11-21T05:15:00Z"
     assert told[1]["repeated"] is True
     assert told[2]["run"] != told[0]["run"]
 
 
 def test_the_cron_job_gives_up_at_the_codes_that_a_repeat_cannot_help() -> None:
-    [spec] = [one["spec"] for one in MANIFESTS if one["kind"] == "CronJob"]
+    [spec] = [manifest["spec"] for manifest in MANIFESTS if manifest["kind"] == "CronJob"]
     job = spec["jobTemplate"]["spec"]
 
     assert spec["concurrencyPolicy"] == "Forbid"
@@ -321,13 +323,13 @@ def command_of(scheduler: str, folder: Path, slot: str) -> list[str]:
     source = (EXAMPLES / scheduler / "reconcile_nightly.py").read_text(encoding="utf-8")
     tree = tree_of(source)
     compile(tree, scheduler, "exec")
-    [said] = [
-        ast.literal_eval(one.value)
-        for one in tree.body
-        if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name) and one.targets[0].id == "COMMAND"
+    [output] = [
+        ast.literal_eval(item.value)
+        for item in tree.body
+        if isinstance(item, ast.Assign) and isinstance(item.targets[0], ast.Name) and item.targets[0].id == "COMMAND"
     ]
-    assert said[0] == "/opt/reconcile/bin/reconcile"
-    return [str(PROGRAM), *(word.format(slot=slot) for word in said[1:])]
+    assert output[0] == "/opt/reconcile/bin/reconcile"
+    return [str(PROGRAM), *(word.format(slot=slot) for word in output[1:])]
 
 
 def ended(scheduler: str, folder: Path, slot: str = "2026-11-21T05:15:00+00:00") -> subprocess.CompletedProcess[str]:

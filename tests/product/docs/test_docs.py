@@ -1,7 +1,5 @@
 """The documentation says what the program does: every setting, command, option, link and every line of a console."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -73,8 +71,8 @@ CONSOLES = [
 COMMON = {"-c", "--config", "-o", "--output", "--json", "-q", "--quiet", "--no-color", "-h", "--help"}
 
 
-def named(one: object) -> str:
-    return str(one.relative_to(ROOT)) if isinstance(one, Path) else str(one)
+def named(item: object) -> str:
+    return str(item.relative_to(ROOT)) if isinstance(item, Path) else str(item)
 
 
 # Configuration
@@ -99,10 +97,14 @@ def _whole(block: Block) -> str:
         return block.body
     if block.page == COOKBOOK:
         return configuration(*([block] if kind == "recipe" else recipes()))
-    said = yaml.load(block.body, yaml.BaseLoader)  # noqa: S506 - texts only, from our own pages
-    parts = {"fragment": said, "rule": {"rules": {"example": said}}, "dataset": {"datasets": {"charges": said}}}
+    document = yaml.load(block.body, yaml.BaseLoader)  # noqa: S506 - texts only, from our own pages
+    parts = {
+        "fragment": document,
+        "rule": {"rules": {"example": document}},
+        "dataset": {"datasets": {"charges": document}},
+    }
     if kind == "reconciliation":
-        compared = {"kind": kind, "left": "left", "right": "right"} | said
+        compared = {"kind": kind, "left": "left", "right": "right"} | document
         names = (compared["left"], compared["right"])
         datasets = {name: {"source": "shop", "table": name, "id": "id"} for name in names}
         return json.dumps(BASE | {"datasets": datasets, "rules": {"example": compared}})
@@ -162,8 +164,8 @@ def _commands(command: Any, words: tuple[str, ...]) -> Iterator[tuple[str, set[s
     options = {name for p in command.params if p.param_type_name == "option" for name in p.opts}
     if words and (not hasattr(command, "commands") or getattr(command, "invoke_without_command", False)):
         yield " ".join(words), options
-    for name, one in getattr(command, "commands", {}).items():
-        yield from _commands(one, (*words, name))
+    for name, item in getattr(command, "commands", {}).items():
+        yield from _commands(item, (*words, name))
 
 
 def documented_options() -> dict[str, set[str]]:
@@ -200,7 +202,7 @@ def test_the_options_of_every_command_are_those_of_every_command() -> None:
     without |= dict.fromkeys(("completion", "help"), COMMON)
     table = rows(ROOT / "docs" / "cli.md", "## Options every command has")
 
-    assert {one for row in table for one in _options(row[0])} == COMMON
+    assert {option for row in table for option in _options(row[0])} == COMMON
     for name, options in command_options().items():
         assert options & COMMON == COMMON - without.get(name, set()) - {"-h", "--help"}, name
 
@@ -228,13 +230,13 @@ def test_consoles_show_what_a_new_user_sees(page: Path, tmp_path: Path) -> None:
         typed = list(commands(block.body))
         if typed[0].line.startswith("reconcile init"):
             terminal = Terminal(_fresh(tmp_path), environ)
-        for number, one in enumerate(typed):
-            terminal.type(one.line)
+        for number, item in enumerate(typed):
+            terminal.type(item.line)
 
-            wrong = difference(one.shown, terminal.out, terminal.err)
-            assert wrong is None, f"{block}: $ {one.line}\n{wrong}; printed was\n{terminal.out}{terminal.err}"
+            wrong = difference(item.shown, terminal.out, terminal.err)
+            assert wrong is None, f"{block}: $ {item.line}\n{wrong}; printed was\n{terminal.out}{terminal.err}"
             asked = number + 1 < len(typed) and typed[number + 1].line == "echo $?"
-            assert terminal.code == 0 or asked, f"{block}: $ {one.line} ended with {terminal.code}\n{terminal.err}"
+            assert terminal.code == 0 or asked, f"{block}: $ {item.line} ended with {terminal.code}\n{terminal.err}"
 
 
 def in_order(page: Path) -> list[Block]:
@@ -256,15 +258,15 @@ def test_each_block_of_the_readme_works_as_printed_in_order_in_one_new_folder(tm
         if language == "yaml":
             (shell.folder / "reconcile.yaml").write_text(body, encoding="utf-8")
         elif body.strip() == "reconcile serve":
-            code, said = shell.serve(body.strip())
-            assert code == 0 or "address already in use" in said, said  # another `serve` runs on this host
+            code, output = shell.serve(body.strip())
+            assert code == 0 or "address already in use" in output, output  # another `serve` runs on this host
         else:
             shown = commands(body) if language == "console" else [Command(body, ())]
-            for one in shown:
-                ended = shell.type(one.line)
-                wrong = difference(one.shown, ended.stdout, ended.stderr)
-                assert wrong is None, f"$ {one.line}\n{wrong}; printed was\n{ended.stdout}{ended.stderr}"
-                assert ended.returncode == 0, f"$ {one.line}\n{ended.stderr}"
+            for item in shown:
+                ended = shell.type(item.line)
+                wrong = difference(item.shown, ended.stdout, ended.stderr)
+                assert wrong is None, f"$ {item.line}\n{wrong}; printed was\n{ended.stdout}{ended.stderr}"
+                assert ended.returncode == 0, f"$ {item.line}\n{ended.stderr}"
         ran += 1
 
     assert ran >= 7
@@ -283,8 +285,8 @@ def test_the_message_in_the_readme_is_what_the_demo_says(tmp_path: Path) -> None
 
     terminal.type("reconcile demo --in night")
 
-    said = [_without_ids(line) for line in terminal.out.splitlines()]
-    assert [line for line in excerpt.splitlines() if _without_ids(line) not in said] == []
+    collected = [_without_ids(line) for line in terminal.out.splitlines()]
+    assert [line for line in excerpt.splitlines() if _without_ids(line) not in collected] == []
     assert ": 0 groups" not in terminal.out, "a rule of another job has not looked yet"
 
 
@@ -355,13 +357,13 @@ def test_the_configuration_of_the_readme_checks_a_database_and_files_in_one_run_
     with sqlite3.connect(tmp_path / "shop.sqlite") as connection:
         connection.executescript(CHARGES)
     with SlackServer() as slack:
-        said = {
+        output = {
             "type": "slack",
             "token": "${secret:SLACK_BOT_TOKEN}",
             "channel": "#finance-ops",
             "base_url": slack.base_url,
         }
-        text = block.body.replace("{type: file, path: messages.txt}", json.dumps(said))
+        text = block.body.replace("{type: file, path: messages.txt}", json.dumps(output))
         (tmp_path / "reconcile.yaml").write_text(text, encoding="utf-8")
         terminal = Terminal(tmp_path, {"SHOP_URL": "sqlite:///shop.sqlite", "SLACK_BOT_TOKEN": slack.token})
 
@@ -374,8 +376,8 @@ def test_the_configuration_of_the_readme_checks_a_database_and_files_in_one_run_
         assert len(slack.parents()) == 2  # and the test message
 
     terminal.type("reconcile findings --json")
-    found = [[one["rule"], one["keeper"], *one["surplus"]] for one in json.loads(terminal.out)]
-    assert found == [
+    collected = [[item["rule"], item["keeper"], *item["surplus"]] for item in json.loads(terminal.out)]
+    assert collected == [
         ["double-charge", ["c1"], ["c2"]],
         ["paid-twice", ["payments-1.csv", "1"], ["payments-1.csv", "2"]],
     ]

@@ -1,7 +1,5 @@
 """Facts that the documentation states beside its tables: sentences of errors, JSON shapes, numbers, names."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import re
@@ -49,9 +47,9 @@ def python(package: str) -> list[Path]:
 
 @pytest.mark.parametrize("row", rows(DOCS / "operations.md", "## Troubleshooting"), ids=lambda row: row[0][:40])
 def test_every_sentence_of_the_troubleshooting_table_is_one_the_program_says(row: list[str], source: str) -> None:
-    said = row[0].replace("`", "")
+    text = row[0].replace("`", "")
 
-    assert [part for part in said.split("…") if part.strip() and part.strip() not in source] == []
+    assert [part for part in text.split("…") if part.strip() and part.strip() not in source] == []
 
 
 @pytest.mark.slow
@@ -66,7 +64,7 @@ def test_the_json_of_a_run_has_the_documented_shape(tmp_path: Path) -> None:
     assert set(run["rules"][0]) == set(real["rules"][0])
     assert set(run["rules"][0]["findings"]) == set(real["rules"][0]["findings"])
     assert set(finding) == set(real["findings"][0])
-    told = next(one for one in real["findings"] if one["id"] == finding["id"])
+    told = next(item for item in real["findings"] if item["id"] == finding["id"])
     stable = ("id", "rule", "keeper", "surplus", "key", "money", "span", "state", "severity", "records")
     assert {name: told[name] for name in stable} == {name: finding[name] for name in stable}
 
@@ -108,10 +106,10 @@ def test_a_webhook_sends_the_documented_document(tmp_path: Path) -> None:
     settings = WebhookSettings.model_validate({"type": "webhook", "url": "https://hooks.example.com/x"})
     notice = Notice(id="msg1", job="nightly", run="run1", slot=NOW, rules=(rule,), created=NOW)
     trouble = TroubleNotice(**about_itself["trouble"] | {"since": NOW})
-    other = Notice(id="msg2", job="nightly", run=None, slot=NOW, created=NOW, trouble=trouble)
+    other_notice = Notice(id="msg2", job="nightly", run=None, slot=NOW, created=NOW, trouble=trouble)
 
     channel = WebhookChannel("hook", settings, tmp_path)
-    sent, told = (json.loads(json.dumps(channel.payload(one), default=str)) for one in (notice, other))
+    sent, told = (json.loads(json.dumps(channel.payload(item), default=str)) for item in (notice, other_notice))
 
     assert set(sent) == set(written) == set(told) == set(about_itself)
     assert set(told["trouble"]) == set(about_itself["trouble"])
@@ -152,7 +150,7 @@ def test_every_promise_names_tests_that_are_there() -> None:
     named = set(re.findall(r"`(tests/[\w/]+\.py)`", page("guarantees.md")))
 
     assert len(named) > 15
-    assert sorted(one for one in named if not (ROOT / one).exists()) == []
+    assert sorted(item for item in named if not (ROOT / item).exists()) == []
 
 
 def test_the_numbers_in_the_pages_are_those_of_the_program() -> None:

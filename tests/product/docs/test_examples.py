@@ -1,7 +1,5 @@
 """The examples find what their comments say, and the cron and systemd files start a job as they promise."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -41,7 +39,7 @@ def run(terminal: Terminal) -> dict[str, Any]:
 
 
 def groups(report: dict[str, Any]) -> list[list[list[str]]]:
-    return sorted([found["keeper"], *found["surplus"]] for found in report["findings"])
+    return sorted([finding["keeper"], *finding["surplus"]] for finding in report["findings"])
 
 
 @pytest.mark.parametrize("name", PROJECTS)
@@ -52,7 +50,7 @@ def test_an_example_loads_without_a_note_and_fits_its_data(name: str, tmp_path: 
 
     assert load(terminal.folder / "reconcile.yaml").warnings == ()
     assert terminal.code == 0, terminal.out
-    assert all(one["ok"] for one in json.loads(terminal.out)["checks"])
+    assert all(check["ok"] for check in json.loads(terminal.out)["checks"])
 
 
 @pytest.mark.parametrize("name", PROJECTS)
@@ -80,8 +78,8 @@ def test_the_reconciliation_explains_the_difference_of_bank_and_ledger(tmp_path:
 
     report = json.loads(terminal.out)
     forms = sorted(
-        (found["form"], sorted(one["id"][0] for side in ("left", "right") for one in found[side]))
-        for found in report["findings"]
+        (finding["form"], sorted(item["id"][0] for side in ("left", "right") for item in finding[side]))
+        for finding in report["findings"]
     )
     assert forms == [
         ("ambiguous", ["4", "5", "L4"]),
@@ -104,7 +102,7 @@ def test_the_customers_are_merged_with_all_that_refers_to_them_once_approved_and
     file = terminal.folder / "customers.sqlite"
     before = contents(file)
     report = run(terminal)
-    [ada] = [found["id"] for found in report["findings"] if found["keeper"] == [2]]
+    [ada] = [finding["id"] for finding in report["findings"] if finding["keeper"] == [2]]
 
     assert contents(file) == before
     terminal.type(f"reconcile approve {ada}")
@@ -139,10 +137,10 @@ def test_the_bank_finds_one_invoice_paid_twice_over_two_files(tmp_path: Path) ->
 
     report = run(terminal)
 
-    [found] = report["findings"]
-    assert found["key"]["reference"] == "INV42"
+    [finding] = report["findings"]
+    assert finding["key"]["reference"] == "INV42"
     assert report["rules"][0]["money"] == {"EUR": "1190.00"}
-    terminal.type(f"reconcile show {found['id']}")
+    terminal.type(f"reconcile show {finding['id']}")
     assert "2026-03-02.csv" in terminal.out
     assert "2026-03-03.csv" in terminal.out
 
@@ -151,9 +149,9 @@ def lines_that_start_the_job() -> dict[str, str]:
     """The command of each file, as the shell gets it; the crontab has it twice, for a second start after a failure."""
     cron = (EXAMPLES / "cron" / "reconcile.cron").read_text(encoding="utf-8")
     unit = (EXAMPLES / "systemd" / "reconcile.service").read_text(encoding="utf-8")
-    found = re.findall(r"^\d+ \d+ \* \* \*  (.*)$", cron, re.MULTILINE)
+    matches = re.findall(r"^\d+ \d+ \* \* \*  (.*)$", cron, re.MULTILINE)
     [started] = re.findall(r"^ExecStart=/bin/sh -c '(.*)'$", unit, re.MULTILINE)
-    [scheduled] = set(found)
+    [scheduled] = set(matches)
     return {"cron": scheduled.replace("\\%", "%"), "systemd": started.replace("%%", "%")}
 
 
@@ -190,4 +188,4 @@ def test_the_systemd_unit_is_started_by_its_timer_and_not_restarted_for_what_a_r
 def test_every_example_is_described() -> None:
     text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
 
-    assert [one.name for one in EXAMPLES.iterdir() if one.is_dir() and f"[{one.name}]" not in text] == []
+    assert [path.name for path in EXAMPLES.iterdir() if path.is_dir() and f"[{path.name}]" not in text] == []

@@ -1,7 +1,5 @@
 """What a case of the oracle is: a table, its dataset and a rule; and the answer to it."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field

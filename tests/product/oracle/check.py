@@ -1,7 +1,5 @@
 """Compares the product with the oracle."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace

@@ -1,7 +1,5 @@
 """Random expressions for the oracle: conditions of records and of groups, and derived columns."""
 
-from __future__ import annotations
-
 import datetime as dt
 import random
 from collections.abc import Mapping, Sequence
@@ -55,10 +53,10 @@ def condition(draw: random.Random, kinds: Mapping[str, Kind], zone: str, depth: 
         return draw.choice((o.both(left, right), o.either(left, right), o.negation(left)))
     name = draw.choice(list(kinds))
     part = _value(draw, o.column(name, kinds[name]), zone)
-    alike = [other for other, kind in kinds.items() if _family(kind) == _family(part.kind) != "boolean"]
+    alike = [second for second, kind in kinds.items() if _family(kind) == _family(part.kind) != "boolean"]
     if alike and draw.random() < 0.12:
-        other = draw.choice(alike)
-        return o.compare(part, draw.choice(SIGNS), o.column(other, kinds[other]))
+        choice = draw.choice(alike)
+        return o.compare(part, draw.choice(SIGNS), o.column(choice, kinds[choice]))
     return _about(draw, part, zone)
 
 
@@ -145,15 +143,15 @@ def derived(draw: random.Random, columns: Sequence[Column]) -> Expression:
     part = o.column(chosen.name, chosen.kind)
     if chosen.kind != "text":
         return _number(draw, part)
-    other = draw.choice([column.name for column in usable if column.kind == "text"])
+    choice = draw.choice([column.name for column in usable if column.kind == "text"])
     computed = (
         _text(draw, part),
         _text(draw, part),
         o.length(part),
-        o.concat(part, draw.choice((" ", "-", "")), o.column(other, "text")),
-        o.coalesce(part, o.column(other, "text")),
-        o.chosen(o.compare(part, "<", o.column(other, "text")), part, o.column(other, "text")),
-        o.coalesce(o.text_function("trim", o.column(other, "text")), o.constant("text", "A1")),
+        o.concat(part, draw.choice((" ", "-", "")), o.column(choice, "text")),
+        o.coalesce(part, o.column(choice, "text")),
+        o.chosen(o.compare(part, "<", o.column(choice, "text")), part, o.column(choice, "text")),
+        o.coalesce(o.text_function("trim", o.column(choice, "text")), o.constant("text", "A1")),
     )
     return draw.choice(computed)
 

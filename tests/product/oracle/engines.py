@@ -1,7 +1,5 @@
 """Tables and files of the oracle's cases, their configuration, and what the product says about them."""
 
-from __future__ import annotations
-
 import csv
 import datetime as dt
 import io
@@ -277,24 +275,26 @@ def _seed_of(problem: Any) -> int:
 
 
 def _answer(case: Case, report: Json, home: Home) -> Answer | Refused | None:
-    [said] = [rule for rule in report["rules"] if rule["rule"] == name_of(case)]
-    if "compared no records" in said.get("failed", "") or "can't read" in said.get("failed", ""):
+    [output] = [rule for rule in report["rules"] if rule["rule"] == name_of(case)]
+    if "compared no records" in output.get("failed", "") or "can't read" in output.get("failed", ""):
         return None
-    if "failed" in said:
-        return Refused(said["failed"])
+    if "failed" in output:
+        return Refused(output["failed"])
     skipped = {
         (entry["column"], _reason(entry)): entry["records"]
-        for entry in said["skipped"]
+        for entry in output["skipped"]
         if "read_as" not in entry and entry["column"] not in ("id", ", ".join(case.id))
     }
     unread: Counter[str] = Counter()
-    for entry in said["skipped"]:
+    for entry in output["skipped"]:
         if "read_as" in entry:
             unread[entry["column"]] += entry["records"]
     findings = [finding for finding in report["findings"] if finding["rule"] == name_of(case)]
-    assert len(findings) == said["groups"], (len(findings), said)
+    assert len(findings) == output["groups"], (len(findings), output)
     groups = frozenset(_group(case, finding) for finding in findings)
-    return Answer(said["read"], said["scanned"], skipped, dict(unread) if home.engine == "embedded" else None, groups)
+    return Answer(
+        output["read"], output["scanned"], skipped, dict(unread) if home.engine == "embedded" else None, groups
+    )
 
 
 def _reason(entry: Json) -> str:

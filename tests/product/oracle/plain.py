@@ -3,8 +3,6 @@
 It imports nothing of the product. Where the docs were silent they were completed, not the oracle.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import itertools
 from collections import Counter
@@ -168,8 +166,8 @@ def _cut(case: Case, members: list[Record], positions: Mapping[int, int]) -> lis
     while free:
         group = [free.pop(0)]
         for record in group if cut.way != "window" else group[:1]:
-            group += [other for other in free if _belong(case, record, other)]
-            free = [other for other in free if other not in group]
+            group += [second for second in free if _belong(case, record, second)]
+            free = [second for second in free if second not in group]
         groups.append(group)
     return groups
 
@@ -362,11 +360,11 @@ def _nearby(case: Case, members: list[Record], others: list[Record]) -> set[Id]:
         return set()
     pairs = {frozenset((_id(left), _id(right))) for left, right in rule.excepted}
     return {
-        other.id
-        for other in others
+        other_other.id
+        for other_other in others
         for member in members
-        if _belong(case, member, other)
-        if frozenset((other.id, member.id)) not in pairs
+        if _belong(case, member, other_other)
+        if frozenset((other_other.id, member.id)) not in pairs
     }
 
 

@@ -1,7 +1,5 @@
 """Random tables and rules for the oracle: few different values, most of them awkward."""
 
-from __future__ import annotations
-
 import datetime as dt
 import random
 from collections.abc import Callable, Mapping, Sequence

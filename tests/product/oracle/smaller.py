@@ -1,7 +1,5 @@
 """Makes a case about which product and oracle differ smaller, by leaving out one thing after another."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -6,8 +6,6 @@ minutes), RECONCILE_SEED where they begin (printed). A failure prints the smalle
 the answer.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import math

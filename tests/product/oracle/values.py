@@ -1,7 +1,5 @@
 """The oracle's reading of cells and its normalisers, written from docs/rules.md and docs/configuration.md alone."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 import unicodedata
@@ -61,11 +59,11 @@ def read(text: str, kind: Kind, formats: Sequence[str], mark: str, zone: str) ->
 
 def _number(text: str, kind: Kind, mark: str) -> Decimal:
     """A number; `mark` is the decimal mark that the dataset declares, or empty."""
-    other = "." if mark == "," else ","
+    second = "." if mark == "," else ","
     if not mark and re.fullmatch(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}", text):
         raise Unreadable  # a thousand, or little more than one
     mark = re.escape(mark or ".")
-    whole = rf"(?:[0-9]+|[1-9][0-9]{{0,2}}(?P<group>[ '{other}])[0-9]{{3}}(?:(?P=group)[0-9]{{3}})*)"
+    whole = rf"(?:[0-9]+|[1-9][0-9]{{0,2}}(?P<group>[ '{second}])[0-9]{{3}}(?:(?P=group)[0-9]{{3}})*)"
     pattern = {
         "integer": rf"[+-]?{whole}",
         "decimal": rf"[+-]?(?:{whole}(?:{mark}[0-9]{{0,12}})?|{mark}[0-9]{{1,12}})",
@@ -73,7 +71,7 @@ def _number(text: str, kind: Kind, mark: str) -> Decimal:
     }[kind]
     if not re.fullmatch(pattern, text):
         raise Unreadable
-    number = Decimal(re.sub(f"[ '{other}]", "", text).replace(",", "."))
+    number = Decimal(re.sub(f"[ '{second}]", "", text).replace(",", "."))
     if (kind == "integer" and not -(2**63) <= number < 2**63) or (kind == "decimal" and abs(number) >= 10**26):
         raise Unreadable
     return number
@@ -190,8 +188,8 @@ def _phone(text: str) -> str | None:
 
 def _words(text: str) -> str:
     """The words of a text, sorted, each once; what shows nothing is left out before."""
-    found = "".join(c if unicodedata.category(c)[0] in "LMN" else "\n" for c in seen(text)).split("\n")
-    return " ".join(sorted({word for word in found if word}))
+    result = "".join(c if unicodedata.category(c)[0] in "LMN" else "\n" for c in seen(text)).split("\n")
+    return " ".join(sorted({word for word in result if word}))
 
 
 def _docno(text: str) -> str:

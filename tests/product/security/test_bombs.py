@@ -1,7 +1,5 @@
 """Small files that mean much: refused with the limit and the setting that raises it, in little memory and room."""
 
-from __future__ import annotations
-
 import gzip
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """Secrets are canaries: whatever a run does, goes wrong or is asked, nothing we print, keep or send holds one."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

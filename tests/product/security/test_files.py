@@ -1,7 +1,5 @@
 """Files that strangers name and swap: what is read is the file that was checked, and nothing outside the root."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import resource
@@ -20,6 +18,8 @@ import xlsxwriter
 from connectors.errors import ConnectorError, DatasetMissing, FileRefused
 from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
 from tests.support.files import by_duckdb, records
+
+pytestmark = pytest.mark.slow
 
 CANARY = "canary-of-the-outside"
 FORMATS = ("csv", "csv.gz", "jsonl", "parquet", "utf16.csv")
@@ -88,7 +88,6 @@ def everything_read(root: Path, path: str) -> set[object]:
 @pytest.mark.parametrize(
     ("name", "meant"), [("pay-s[e]cret", "pay-secret"), ("export[1]", "export1"), ("a?*b", "a-xb")]
 )
-@pytest.mark.slow
 def test_the_name_of_a_file_is_no_pattern(tmp_path: Path, form: str, name: str, meant: str) -> None:
     root = tmp_path / "root"
     root.mkdir()
@@ -100,7 +99,6 @@ def test_the_name_of_a_file_is_no_pattern(tmp_path: Path, form: str, name: str, 
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.slow
 def test_a_pattern_of_the_configuration_still_means_every_file_that_matches(tmp_path: Path, form: str) -> None:
     for name in ("bank-1", "bank-2", "bank-[3]", "bank-it's"):
         put(tmp_path / f"{name}.{form}", name, rows=1)
@@ -130,7 +128,6 @@ def test_a_link_inside_the_root_may_be_absolute_and_lead_over_other_links(tmp_pa
     assert everything_read(tmp_path / "alias", "week/monday.csv") == {"mine"}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("form", [*FORMATS, "xlsx"])
 def test_a_file_that_is_swapped_for_a_link_is_never_read_through_the_link(tmp_path: Path, form: str) -> None:
     root = tmp_path / "root"
@@ -144,7 +141,6 @@ def test_a_file_that_is_swapped_for_a_link_is_never_read_through_the_link(tmp_pa
     assert values == {"mine"}
 
 
-@pytest.mark.slow
 def test_a_folder_that_is_swapped_for_a_link_is_never_entered_through_the_link(tmp_path: Path) -> None:
     root = tmp_path / "root"
     for folder, text in ((root / "good", "mine"), (tmp_path / "outside", CANARY)):
@@ -178,7 +174,6 @@ def read_workbook(root: Path, path: str) -> set[object]:
         source.close()
 
 
-@pytest.mark.slow
 def test_more_files_are_read_than_a_process_may_hold_open_at_first(tmp_path: Path) -> None:
     """The limit that a process may raise by itself is raised."""
     for number in range(300):
@@ -192,7 +187,6 @@ def test_more_files_are_read_than_a_process_may_hold_open_at_first(tmp_path: Pat
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-@pytest.mark.slow
 def test_descriptors_go_back_when_a_source_is_closed_and_when_its_files_change(tmp_path: Path) -> None:
     put(tmp_path / "a.csv", "mine")
     everything_read(tmp_path, "a.csv")

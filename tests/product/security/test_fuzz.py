@@ -3,8 +3,6 @@
 A short form runs in CI; `make chaos` goes on for minutes.
 """
 
-from __future__ import annotations
-
 import ctypes
 import faulthandler
 import gzip
@@ -188,7 +186,7 @@ def texts(chance: random.Random) -> tuple[str, bytes]:
 def read_text(chance: random.Random, root: Path, path: str) -> str:
     """Everything that both ways of reading say, values and sentences."""
     source = FilesSource("bank", FilesSettings(type="files", max_unpacked=50_000_000), root)
-    said: list[str] = []
+    values: list[str] = []
     try:
         dataset = FilesDataset(
             path=path,
@@ -198,24 +196,24 @@ def read_text(chance: random.Random, root: Path, path: str) -> str:
             columns=chance.choice(({}, {}, {"id": "integer"}, {"id": "decimal", "name": "instant"})),
         )
         names = source.describe(dataset).names
-        said.append(str(names))
+        values.append(str(names))
         scan = source.scan(dataset, names)
-        said.append(str(scan.reader.read_all().slice(0, 100).to_pydict()) + str(scan.problems()))
-        said.append(str(source.warnings(dataset, names)))
+        values.append(str(scan.reader.read_all().slice(0, 100).to_pydict()) + str(scan.problems()))
+        values.append(str(source.warnings(dataset, names)))
         duck = source.duck_scan(dataset, [name for name in names if name != "_row"])
         if duck is not None:
             with duckdb.connect(config={"threads": "1"}) as con:
                 try:
-                    said.append(str(con.execute(duck.sql).fetchmany(100)))
+                    values.append(str(con.execute(duck.sql).fetchmany(100)))
                 except duckdb.Error as error:
                     raise source.failure(dataset, error) from error
     except ConnectorError as error:
         sentence = str(error)
         assert "Traceback" not in sentence, sentence
-        said.append(sentence)
+        values.append(sentence)
     finally:
         source.close()
-    return "\n".join(said)
+    return "\n".join(values)
 
 
 @pytest.mark.chaos

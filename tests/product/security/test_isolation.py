@@ -1,7 +1,5 @@
 """Code that lies beside the data never runs in a process of ours, and the reader of workbooks gets no secret."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import re
@@ -18,6 +16,8 @@ from tests.support.cli import ORDERS
 from tests.support.folders import ROOT
 from tests.support.fork_server import Warm
 from tests.support.serve import request, serving
+
+pytestmark = pytest.mark.slow
 
 SECRET = "xoxb-canary-5d1c"
 COMMAND = str(Path(sys.executable).with_name("reconcile"))
@@ -68,7 +68,6 @@ def ran(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("beside", ["working directory", "data folder"])
-@pytest.mark.slow
 def test_no_module_beside_the_data_runs_in_a_run(shop: Path, beside: str) -> None:
     folder = shop if beside == "working directory" else shop / "data"
 
@@ -85,7 +84,6 @@ def test_no_module_beside_the_data_runs_in_a_run(shop: Path, beside: str) -> Non
     assert "a@b.example" in done.stdout + done.stderr or "doubles" in done.stdout + done.stderr
 
 
-@pytest.mark.slow
 def test_no_module_beside_the_data_runs_in_the_children_of_serve(shop: Path) -> None:
     with serving(shop, "--listen", "none", environ={"SLACK_BOT_TOKEN": SECRET}) as server:
         with Store.open("sqlite:///state.db", shop) as store:
@@ -95,7 +93,6 @@ def test_no_module_beside_the_data_runs_in_the_children_of_serve(shop: Path) -> 
     assert ran(shop) == []
 
 
-@pytest.mark.slow
 def test_no_module_of_the_working_directory_runs_in_the_server_that_tests_fork_from(
     shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,7 +105,6 @@ def test_no_module_of_the_working_directory_runs_in_the_server_that_tests_fork_f
     assert ran(shop) == []
 
 
-@pytest.mark.slow
 def test_the_package_run_as_a_module_imports_nothing_from_the_working_directory_later(shop: Path) -> None:
     """What Python itself loads before our first line is out of reach: the documents say `reconcile`, or -P."""
     loaded = "import runpy, pkgutil, reconcile, sys; print(*{name.partition('.')[0] for name in sys.modules})"
@@ -121,7 +117,6 @@ def test_the_package_run_as_a_module_imports_nothing_from_the_working_directory_
     assert ran(shop) == []
 
 
-@pytest.mark.slow
 def test_the_reader_of_a_workbook_has_no_secret_in_its_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,13 +139,13 @@ def test_the_reader_of_a_workbook_has_no_secret_in_its_environment(
 
 def test_the_documents_start_the_program_in_no_way_that_loads_the_working_directory() -> None:
     texts = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*")]
-    said = {
+    mapping = {
         str(path.relative_to(ROOT)): re.findall(r"python3? (?!-P |-I )[^\n`]*-m reconcile\b.*", path.read_text())
         for path in texts
         if path.is_file() and path.suffix in (".md", ".yaml", ".yml", ".service", ".sh", "")
     }
 
-    assert {path: lines for path, lines in said.items() if lines} == {}
+    assert {path: lines for path, lines in mapping.items() if lines} == {}
 
 
 def test_serve_says_that_it_cannot_start_its_children_safely_when_python_ignores_the_environment(

@@ -1,7 +1,5 @@
 """Personal values planted in every field, searched for behind every door: pages, API, files, commands, messages."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator
@@ -148,7 +146,7 @@ def test_no_entry_of_the_log_holds_a_personal_value(site: Site) -> None:
 @pytest.mark.slow
 def test_no_command_and_no_file_holds_a_personal_value(site: Site, tmp_path: Path) -> None:
     command = site.world.command
-    said = [
+    answers = [
         command(*words)
         for words in (
             *(("findings",), ("findings", "--json"), ("plan",), ("plan", "--json"), ("rules", "--json"), ("status",)),
@@ -163,9 +161,9 @@ def test_no_command_and_no_file_holds_a_personal_value(site: Site, tmp_path: Pat
         )
     ]
     for finding in site.world.findings():
-        said += [command("show", finding), command("show", finding, "--json")]
+        answers += [command("show", finding), command("show", finding, "--json")]
 
-    assert [answer.said for answer in said if planted(answer.said)] == []
+    assert [answer.said for answer in answers if planted(answer.said)] == []
     assert [file for file in (tmp_path / "exported").rglob("*") if file.is_file() and planted(file.read_bytes())] == []
     assert planted(site.world.messages()) == []
 
@@ -177,11 +175,11 @@ def test_a_limit_that_stops_cleaning_tells_no_personal_amount(tmp_path: Path) ->
     world.run()
     world.shop.sql("UPDATE people SET phone = '0170-5551815'")
     world.run()
-    said = [world.command(*words) for words in (("status",), ("audit", "--json"), ("run", "--json"), ("findings",))]
+    answers = [world.command(*words) for words in (("status",), ("audit", "--json"), ("run", "--json"), ("findings",))]
 
-    assert [answer.said for answer in said if planted(answer.said)] == []
+    assert [answer.said for answer in answers if planted(answer.said)] == []
     assert planted(world.messages()) == []
-    assert "••• EUR would be changed by rule `twins`" in said[1].out
+    assert "••• EUR would be changed by rule `twins`" in answers[1].out
 
 
 # Values that are asked for piece by piece
@@ -249,14 +247,14 @@ def test_each_search_of_personal_data_is_recorded_without_its_text_and_they_are_
             users.set_role(tx, "ada", by="test", sees_personal=True)
         ada, vic, page = client(site, "ada"), client(site, "vic"), site.browser("ada")
         path = "/api/v1/findings/search"
-        found = [len(json.loads(post(ada, path, text=text)[1])["findings"]) for text in ("1815-12-1", "1815-12-2")]
+        collected = [len(json.loads(post(ada, path, text=text)[1])["findings"]) for text in ("1815-12-1", "1815-12-2")]
         from_the_page = page.send("/search", text="1815-12-10")
         refused, also_refused = ada.ask("POST", path, '{"text": "1"}', **JSON), page.send("/search", text="1906")
         others = [post(vic, path, text="1815-12-10") for _ in range(5)]
         with site.store.read() as tx:
             entries = list(log.entries(tx, event="personal_data.searched"))
 
-    assert (found, from_the_page.status) == ([1, 0], 200)
+    assert (collected, from_the_page.status) == ([1, 0], 200)
     assert (refused.status, int(refused.headers["Retry-After"]) > 0, also_refused.status) == (429, True, 429)
     assert {(status, len(json.loads(text)["findings"])) for status, text in others} == {(200, 0)}
     assert [(entry.actor, set(entry.body)) for entry in entries] == [("ada", {"user", "system"})] * 3

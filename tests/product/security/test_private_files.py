@@ -1,7 +1,5 @@
 """What holds data is made for its owner alone, also in a folder where others write and with an open umask."""
 
-from __future__ import annotations
-
 import os
 import stat
 import zipfile
@@ -79,9 +77,9 @@ def test_while_it_is_made_a_backup_is_closed_to_others(
 
     backup.make(store, shared / "backup.db")
 
-    made = [mode for at_once in seen for mode in at_once.values()]
-    assert made
-    assert {mode & 0o077 for mode in made} == {0}
+    collected = [mode for at_once in seen for mode in at_once.values()]
+    assert collected
+    assert {mode & 0o077 for mode in collected} == {0}
     assert len({name.partition("/")[0] for at_once in seen for name in at_once if name.startswith(".")}) == 1
 
 
@@ -108,7 +106,7 @@ def test_an_export_can_be_read_by_its_owner_only(store: Store, shared: Path) -> 
 
     assert {mode & 0o077 for mode in modes(shared).values()} == {0}
     with zipfile.ZipFile(shared / "log.zip") as packed:
-        assert {one.external_attr >> 16 & 0o777 for one in packed.infolist()} == {0o600}
+        assert {item.external_attr >> 16 & 0o777 for item in packed.infolist()} == {0o600}
 
 
 def test_an_export_replaces_no_link(store: Store, shared: Path) -> None:

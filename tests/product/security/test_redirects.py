@@ -1,7 +1,5 @@
 """Nothing is delivered elsewhere: no redirect is followed, no proxy is used that the configuration does not name."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator
@@ -77,8 +75,8 @@ def moved(request: pytest.FixtureRequest, elsewhere: Server) -> Iterator[Server]
 
 
 def settings(url: str, **more: Any) -> SlackSettings:
-    said = {"type": "slack", "token": TOKEN, "channel": "C0123456", "base_url": f"{url}/api/", **more}
-    return SlackSettings.model_validate(said)
+    output = {"type": "slack", "token": TOKEN, "channel": "C0123456", "base_url": f"{url}/api/", **more}
+    return SlackSettings.model_validate(output)
 
 
 def test_slack_is_not_followed_elsewhere_with_the_token(moved: Server, elsewhere: Server) -> None:
@@ -106,8 +104,8 @@ def test_an_incoming_webhook_that_redirects_has_not_delivered(moved: Server, els
 
 
 def test_a_webhook_that_redirects_has_not_delivered(moved: Server, elsewhere: Server) -> None:
-    said = {"type": "webhook", "url": f"{moved.url}/canary", "allow": ["127.0.0.0/8"]}
-    channel = WebhookChannel("hook", WebhookSettings.model_validate(said), Path())
+    output = {"type": "webhook", "url": f"{moved.url}/canary", "allow": ["127.0.0.0/8"]}
+    channel = WebhookChannel("hook", WebhookSettings.model_validate(output), Path())
 
     with pytest.raises(ChannelRefused, match="redirects are not followed") as refused:
         channel.send(NOTICE)
@@ -140,12 +138,12 @@ def environment(monkeypatch: pytest.MonkeyPatch, elsewhere: Server) -> None:
 @pytest.mark.usefixtures("environment")
 def test_a_proxy_of_the_environment_is_not_used(elsewhere: Server) -> None:
     hooked = Server()
-    said = {"type": "webhook", "url": hooked.url, "allow": ["127.0.0.0/8"]}
+    output = {"type": "webhook", "url": hooked.url, "allow": ["127.0.0.0/8"]}
     with SlackServer() as slack:
         given = {"type": "slack", "token": slack.token, "channel": "#finance-ops", "base_url": slack.base_url}
         SlackChannel("team", SlackSettings.model_validate(given), Path()).send(NOTICE)
         SlackChannel("team", SlackSettings(type="slack", webhook_url=slack.webhook_url), Path()).send(NOTICE)
-        WebhookChannel("hook", WebhookSettings.model_validate(said), Path()).send(NOTICE)
+        WebhookChannel("hook", WebhookSettings.model_validate(output), Path()).send(NOTICE)
     hooked.close()
 
     assert elsewhere.came == []

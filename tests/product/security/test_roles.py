@@ -1,7 +1,5 @@
 """SECURITY.md: its SQL makes users with which the product checks, runs, approves and undoes, and may do no more."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Iterator
@@ -31,8 +29,8 @@ def section(heading: str) -> tuple[list[str], list[str]]:
     text = PAGE.read_text(encoding="utf-8")
     first = text.count("\n", 0, text.index(f"\n### {heading}\n")) + 1
     last = text.count("\n", 0, text.index("\n### ", text.index(f"\n### {heading}\n") + 5)) + 1
-    found = [block for block in blocks(PAGE, "sql") if first < block.line < last]
-    before, after = ([b for b in found if b.info == "sql"], [b for b in found if b.info == "sql after"])
+    collected = [block for block in blocks(PAGE, "sql") if first < block.line < last]
+    before, after = ([b for b in collected if b.info == "sql"], [b for b in collected if b.info == "sql after"])
     return tuple(
         [line.strip() for b in group for line in b.body.split(";") if line.strip()] for group in (before, after)
     )  # type: ignore[return-value]
@@ -101,13 +99,13 @@ def project(folder: Path, url: str, *, clean: bool) -> Project:
             "clean": {"action": "merge", "surplus": "delete", "references": "repoint"},
             "limits": {"share": "100%", "records": 100},
         }
-    said = {
+    settings = {
         "version": 1,
         "sources": {"shop": {"type": "sql", "url": url}},
         "datasets": {"customers": {"source": "shop", "table": "customers", "id": "id"}},
         "rules": {"twins": rule},
     }
-    return Project(folder).write(json.dumps(said))
+    return Project(folder).write(json.dumps(settings))
 
 
 def ended(answer: Answer, *codes: int) -> Answer:

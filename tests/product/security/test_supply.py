@@ -1,7 +1,5 @@
 """What we install and what we overlook: hashes and licences of locked packages, and a reason for each exception."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import re
 import subprocess
@@ -69,12 +67,14 @@ def is_allowed(expression: str, allowed: set[str]) -> bool:
 
 @pytest.mark.parametrize("lock", LOCKS)
 def test_every_locked_package_has_one_version_and_hashes(lock: str) -> None:
-    found = entries(lock)
+    result = entries(lock)
     loose = [
-        line for line in found if not re.match(r"[A-Za-z0-9._-]+==[^\s*]+( ;.*?)?\s+--hash=sha256:[0-9a-f]{64}\b", line)
+        line
+        for line in result
+        if not re.match(r"[A-Za-z0-9._-]+==[^\s*]+( ;.*?)?\s+--hash=sha256:[0-9a-f]{64}\b", line)
     ]
 
-    assert len(found) > 40
+    assert len(result) > 40
     assert loose == []
 
 
@@ -93,12 +93,12 @@ def test_nothing_is_installed_without_comparing_its_hash() -> None:
 def test_every_package_that_is_installed_with_us_has_a_licence_that_lets_it_be_used() -> None:
     named = {match[0] for line in entries("requirements.lock") if (match := re.match(r"[A-Za-z0-9._-]+", line))}
     installed = [each for each in importlib.metadata.distributions() if each.metadata["Name"].lower() in named]
-    said = {each.metadata["Name"].lower(): licences(each) for each in installed}
+    mapping = {each.metadata["Name"].lower(): licences(each) for each in installed}
 
-    assert len(said) > 40
+    assert len(mapping) > 40
     refused = {
         name: expression
-        for name, expression in said.items()
+        for name, expression in mapping.items()
         if not is_allowed(expression, ALLOWED | {ALLOWED_FOR.get(name, "MIT")})
     }
     assert refused == {}

@@ -1,7 +1,5 @@
 """Exports to verify, and a forger who rewrites them without the store's key."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Anchors: what they take they hold, what they cannot take is retried and told, and nothing waits for the network."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import os
@@ -127,9 +125,9 @@ def test_a_head_that_is_written_twice_does_no_harm(made: Made, store: Store) -> 
     for _ in range(2):
         made().write(mark)
 
-    found = proof.prove(store, {"it": made()})
+    result = proof.prove(store, {"it": made()})
 
-    assert (found.problem, found.anchored) == (None, 100)
+    assert (result.problem, result.anchored) == (None, 100)
 
 
 # The file
@@ -145,8 +143,8 @@ def test_a_line_that_a_crash_cut_off_stays_and_the_next_begins_a_new_one(tmp_pat
     anchor.write(second)
 
     held = list(anchor.read(store.id))
-    assert [one for one in held if isinstance(one, Mark)] == [first, second]
-    assert [one.where.rpartition("/")[2] for one in held if isinstance(one, Torn)] == ["anchor.jsonl, line 2"]
+    assert [item for item in held if isinstance(item, Mark)] == [first, second]
+    assert [item.where.rpartition("/")[2] for item in held if isinstance(item, Torn)] == ["anchor.jsonl, line 2"]
 
 
 def test_a_file_is_never_rewritten(tmp_path: Path, store: Store) -> None:
@@ -176,7 +174,7 @@ def test_processes_that_write_at_once_tear_no_line(tmp_path: Path, store: Store)
     in_parallel(4, code, STATE, tmp_path)
 
     held = list(file_anchor(tmp_path).read(store.id))
-    assert (len(held), all(isinstance(one, Mark) for one in held)) == (200, True)
+    assert (len(held), all(isinstance(item, Mark) for item in held)) == (200, True)
 
 
 @pytest.mark.parametrize("path", ["no/such/folder/a.jsonl", "."])
@@ -219,8 +217,8 @@ def test_a_push_takes_the_heads_to_another_repository(tmp_path: Path, store: Sto
 
     git_anchor(tmp_path, push="origin").write(marks(store, 7)[0])
 
-    there = _git(tmp_path / "remote.git", "log", "--format=%B", "reconcile-audit")
-    assert Mark.of(json.loads(there)) == marks(store, 7)[0]
+    present = _git(tmp_path / "remote.git", "log", "--format=%B", "reconcile-audit")
+    assert Mark.of(json.loads(present)) == marks(store, 7)[0]
 
 
 def test_a_push_that_fails_is_an_error_and_is_made_good_by_the_next(tmp_path: Path, store: Store) -> None:
@@ -271,10 +269,10 @@ def test_no_program_that_the_settings_of_the_repository_or_of_its_user_name_is_r
             (tmp_path / folder).mkdir(exist_ok=True)
             (tmp_path / folder / hook).symlink_to(program)
     url = f"ext::{program} %S" if scheme == "ext" else scheme.format(folder=tmp_path)
-    said = {name: value.format(folder=tmp_path, program=program) for name, value in PROGRAMS.items()}
+    mapping = {name: value.format(folder=tmp_path, program=program) for name, value in PROGRAMS.items()}
     home = tmp_path / "home"
     home.mkdir()
-    for name, value in (said | {"remote.origin.url": url, "protocol.ext.allow": "always"}).items():
+    for name, value in (mapping | {"remote.origin.url": url, "protocol.ext.allow": "always"}).items():
         _git(tmp_path / "repo", "config", name, value)
         _git(tmp_path / "repo", "config", "--file", str(home / ".gitconfig"), name, value)
     monkeypatch.setenv("HOME", str(home))
@@ -375,10 +373,10 @@ def test_what_slack_hides_for_its_age_is_told_from_what_is_gone(
         clock.sleep(60)
     slack.messages[:] = [slack.messages[place] for place in left]
 
-    found = proof.prove(store, {"it": slack_anchor(slack)})
+    result = proof.prove(store, {"it": slack_anchor(slack)})
 
-    assert (found.problem and found.problem.seq) == code
-    [sentence] = [one for one in (*found.remarks, found.problem and found.problem.sentence) if one]
+    assert (result.problem and result.problem.seq) == code
+    [sentence] = [remark for remark in (*result.remarks, result.problem and result.problem.sentence) if remark]
     assert sentence.startswith("the anchor 'it'")
     assert said in sentence
 
@@ -418,9 +416,9 @@ def _syslog(address: str) -> SyslogAnchor:
 
 
 def _of(message: bytes, mark: Mark) -> bool:
-    head, _, said = message.decode().partition(" audit-anchor - ")
+    head, _, output = message.decode().partition(" audit-anchor - ")
     version = head.split(" ")
-    return version[0] == "<109>1" and version[1] == mark.at and Mark.of(json.loads(said)) == mark
+    return version[0] == "<109>1" and version[1] == mark.at and Mark.of(json.loads(output)) == mark
 
 
 def test_a_log_server_gets_heads_as_rfc_5424_messages_over_udp_and_a_socket(tmp_path: Path, store: Store) -> None:
@@ -473,11 +471,11 @@ def test_an_address_that_is_none_of_a_log_server_is_refused(address: str) -> Non
 
 
 def test_settings_say_how_often_and_of_which_kind() -> None:
-    said = {"ops": {"type": "slack", "channel": "ops"}, "log": {"type": "file", "path": "a", "every": "5m"}}
+    settings = {"ops": {"type": "slack", "channel": "ops"}, "log": {"type": "file", "path": "a", "every": "5m"}}
 
-    found = AuditSettings.model_validate({"anchors": said}).anchors
+    anchors = AuditSettings.model_validate({"anchors": settings}).anchors
 
-    assert {name: one.every for name, one in found.items()} == {
+    assert {name: item.every for name, item in anchors.items()} == {
         "ops": dt.timedelta(days=1),
         "log": dt.timedelta(minutes=5),
     }
@@ -579,7 +577,7 @@ def test_an_anchor_that_fails_for_an_hour_is_a_trouble_and_ends_when_it_works(st
         clock.sleep(16 * 60 if minutes == 5 else 0)
         watchdog.anchors(store, project, carry(store, anchor).late)  # type: ignore[arg-type]  # what is used of one
         with store.read() as tx:
-            told.append([one.body["subject"] for one in log.entries(tx, event="trouble")])
+            told.append([entry.body["subject"] for entry in log.entries(tx, event="trouble")])
 
     assert told == [[], [], ["anchor:it"], ["anchor:it", "anchor:it"]]
 
@@ -649,8 +647,8 @@ def test_a_push_that_fails_repeats_no_commit(tmp_path: Path, store: Store) -> No
 
 def test_nothing_is_written_to_an_anchor_inside_a_transaction_of_the_store(store: Store, tmp_path: Path) -> None:
     """A second writer gets its turn while an anchor takes its time."""
-    with Store.open(STATE, tmp_path, patience=dt.timedelta(seconds=0.2)) as other:
-        anchor = Flaky(during=lambda: write(other))
+    with Store.open(STATE, tmp_path, patience=dt.timedelta(seconds=0.2)) as other_store:
+        anchor = Flaky(during=lambda: write(other_store))
         anchor.broken = False
         write(store)
 
@@ -692,10 +690,10 @@ def test_an_anchor_that_cannot_be_read_is_told_and_proves_nothing(store: Store, 
     path.unlink()
     path.mkdir()
 
-    found = proof.prove(store, {"it": file_anchor(tmp_path)})
+    result = proof.prove(store, {"it": file_anchor(tmp_path)})
 
-    assert (found.anchored, found.problem) == (0, None)
-    assert "cannot be read" in str(found.anchors[0].problem)
+    assert (result.anchored, result.problem) == (0, None)
+    assert "cannot be read" in str(result.anchors[0].problem)
 
 
 def test_heads_of_what_a_restore_ended_are_told_and_are_no_tampering(store: Store, tmp_path: Path) -> None:
@@ -708,10 +706,10 @@ def test_heads_of_what_a_restore_ended_are_told_and_are_no_tampering(store: Stor
     with Store.open(STATE, tmp_path) as again:
         write(again, 5)
         carry(again, file_anchor(tmp_path))
-        found = proof.prove(again, {"it": file_anchor(tmp_path)})
+        result = proof.prove(again, {"it": file_anchor(tmp_path)})
 
-    assert (found.problem, found.anchored, found.entries) == (None, 9, 9)
-    assert found.remarks == ("a restore at entry 4 replaced entries 4 to 7",)
+    assert (result.problem, result.anchored, result.entries) == (None, 9, 9)
+    assert result.remarks == ("a restore at entry 4 replaced entries 4 to 7",)
 
 
 def test_a_log_that_was_cut_before_it_was_replaced_by_a_backup_is_named(store: Store, tmp_path: Path) -> None:
@@ -773,7 +771,7 @@ def test_a_channel_too_busy_to_be_read_to_its_anchor_is_no_tampering(tmp_path: P
         [head] = slack.messages
         slack.messages += [head | {"ts": f"{head['ts']}{n:06d}", "metadata": None} for n in range(10_000)]
 
-        found = prove(store, {"team": anchor})
+        result = prove(store, {"team": anchor})
 
-    assert found.problem is None
-    assert "lists more than 10,000 messages" in (found.anchors[0].problem or "")
+    assert result.problem is None
+    assert "lists more than 10,000 messages" in (result.anchors[0].problem or "")

@@ -1,7 +1,5 @@
 """The audit log: gapless under racing writers and kills, and every way of tampering is named at the right entry."""
 
-from __future__ import annotations
-
 import datetime as dt
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -33,8 +31,8 @@ def write(store: Store, count: int, *, each: int = 7) -> None:
 
 def run_sql(store: Store, *statements: str, **values: object) -> None:
     with store.begin() as tx:
-        for one in statements:
-            tx.connection.execute(sa.text(one), values)
+        for statement in statements:
+            tx.connection.execute(sa.text(statement), values)
 
 
 # Writing
@@ -47,7 +45,7 @@ def test_an_entry_is_there_exactly_when_its_transaction_is(store: Store) -> None
         _dismiss_and_break(store)
 
     with store.read() as tx:
-        assert [(one.seq, one.actor, one.body) for one in audit.entries(tx)] == [(1, "ann", {"finding": "F-1"})]
+        assert [(entry.seq, entry.actor, entry.body) for entry in audit.entries(tx)] == [(1, "ann", {"finding": "F-1"})]
     assert audit.verify(store).intact
 
 
@@ -69,10 +67,10 @@ def test_a_subject_is_stored_under_the_stores_key_and_can_still_be_searched_for(
 
     with store.read() as tx:
         stored = tx.connection.execute(sa.select(tables.audit.c.subject)).scalar_one()
-        found = [one.seq for one in audit.entries(tx, subject="ann@example.org")]
-        others = [one.seq for one in audit.entries(tx, subject="bob@example.org")]
+        seqs = [entry.seq for entry in audit.entries(tx, subject="ann@example.org")]
+        others = [entry.seq for entry in audit.entries(tx, subject="bob@example.org")]
     assert "ann" not in stored
-    assert (found, others) == ([1], [])
+    assert (seqs, others) == ([1], [])
 
 
 def test_entries_are_filtered_by_finding_run_event_and_time(tmp_path: Path) -> None:
@@ -90,11 +88,11 @@ def test_entries_are_filtered_by_finding_run_event_and_time(tmp_path: Path) -> N
 
         with store.read() as tx:
             seqs = {
-                "finding": [one.seq for one in audit.entries(tx, finding="F-1")],
-                "run": [one.seq for one in audit.entries(tx, run="r1")],
-                "event": [one.seq for one in audit.entries(tx, event="finding.opened")],
-                "prefix": [one.seq for one in audit.entries(tx, event="finding")],
-                "both": [one.seq for one in audit.entries(tx, run="r1", finding="F-1")],
+                "finding": [entry.seq for entry in audit.entries(tx, finding="F-1")],
+                "run": [entry.seq for entry in audit.entries(tx, run="r1")],
+                "event": [entry.seq for entry in audit.entries(tx, event="finding.opened")],
+                "prefix": [entry.seq for entry in audit.entries(tx, event="finding")],
+                "both": [entry.seq for entry in audit.entries(tx, run="r1", finding="F-1")],
             }
 
     assert seqs == {"finding": [2, 3], "run": [1, 2], "event": [2], "prefix": [2, 3], "both": [2]}
@@ -106,7 +104,7 @@ def test_a_body_keeps_any_text_and_verifies(text: str, store: Store) -> None:
         audit.append(tx, "reconcile", "note", "x", {"text": text})
 
     with store.read() as tx:
-        assert [one.body for one in audit.entries(tx)] == [{"text": text}]
+        assert [entry.body for entry in audit.entries(tx)] == [{"text": text}]
     assert audit.verify(store).intact
 
 
@@ -145,7 +143,7 @@ def test_eight_processes_append_at_once_and_the_chain_has_neither_gap_nor_fork(
     result = audit.verify(store)
     assert (result.problem, result.entries) == (None, 320)
     with store.read() as tx:
-        actors = [one.actor for one in audit.entries(tx)]
+        actors = [entry.actor for entry in audit.entries(tx)]
     assert all(actors[n] == actors[n + 1] for n in range(0, 320, 2)), "a transaction's entries stand together"
 
 
@@ -197,8 +195,8 @@ Tampering = Callable[[Transaction, int], int]
 
 def _sql(*statements: str, named: int = 0) -> Tampering:
     def tamper(tx: Transaction, seq: int) -> int:
-        for one in statements:
-            tx.connection.execute(sa.text(one), {"seq": seq} if ":seq" in one else {})
+        for statement in statements:
+            tx.connection.execute(sa.text(statement), {"seq": seq} if ":seq" in statement else {})
         return seq + named
 
     return tamper
@@ -253,11 +251,11 @@ def _insert_copy(tx: Transaction, seq: int) -> int:
 
 
 def _swap(tx: Transaction, seq: int) -> int:
-    other = seq + 1 if seq < LENGTH else seq - 1
+    second = seq + 1 if seq < LENGTH else seq - 1
     for table in ("audit", "audit_bodies"):
-        for old, new in ((seq, -1), (other, seq), (-1, other)):
+        for old, new in ((seq, -1), (second, seq), (-1, second)):
             tx.connection.execute(sa.text(f"UPDATE {table} SET seq = {new} WHERE seq = {old}"))
-    return min(seq, other)
+    return min(seq, second)
 
 
 TAMPERINGS: dict[str, tuple[Tampering, str]] = {

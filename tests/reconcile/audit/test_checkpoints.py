@@ -1,7 +1,5 @@
 """Checkpoints: the store signs every hundredth head, and the last one when it is asked to."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,7 +36,7 @@ def test_every_hundredth_entry_is_signed_in_the_transaction_that_writes_it(store
     assert [mark.seq for mark in marks] == [100, 200, 300, 400]
     assert all(mark.is_signed and mark.store == store.id and mark.epoch == 1 for mark in marks)
     with store.read() as tx:
-        assert [mark.head for mark in marks] == [one.head for one in log.entries(tx) if one.seq % 100 == 0]
+        assert [mark.head for mark in marks] == [entry.head for entry in log.entries(tx) if entry.seq % 100 == 0]
 
 
 def test_a_transaction_that_is_not_kept_signs_nothing(store: Store) -> None:
@@ -65,10 +63,10 @@ def test_the_last_entry_is_signed_when_asked_and_once(store: Store) -> None:
 @pytest.mark.parametrize("field", ["store", "epoch", "seq", "head", "at"])
 def test_a_signature_is_of_every_field(field: str, store: Store) -> None:
     mark = checkpoints.mark(store, 7, "aa" * 32, "2026-11-21T12:00:00.000000Z")
-    other = {"store": "st_0", "epoch": 2, "seq": 8, "head": "ab" * 32, "at": "2026-11-21T12:00:00.000001Z"}
+    settings = {"store": "st_0", "epoch": 2, "seq": 8, "head": "ab" * 32, "at": "2026-11-21T12:00:00.000001Z"}
 
     assert mark.is_signed
-    assert not replace(mark, **{field: other[field]}).is_signed
+    assert not replace(mark, **{field: settings[field]}).is_signed
 
 
 def test_the_key_pair_is_the_stores_and_stays_so(tmp_path: Path) -> None:
@@ -115,10 +113,10 @@ def test_a_log_is_proven_with_what_was_signed_before_and_after_a_restore(
 
     with Store.open(url, tmp_path) as again:
         write(again, 60)
-        found = proof.prove(again, {})
+        result = proof.prove(again, {})
         epochs = [(mark.seq, mark.epoch) for mark in signed(again)]
 
-    assert found.problem is None
+    assert result.problem is None
     assert epochs == [(100, 1), (200, 2)]
 
 

@@ -1,7 +1,5 @@
 """After `erase` the value stands nowhere in the state, whoever wrote it down: the file itself is searched."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing
@@ -38,7 +36,7 @@ def filled(folder: Path) -> tuple[World, str, str]:
     world = World.at(folder, *ROWS, config=PII, twins=BY_NAME)
     world.run()
     with world.open() as application, application.store.read() as tx:
-        of = {str(one.key["name"]): one.id for one in stored_findings.find(tx)}
+        of = {str(finding.key["name"]): finding.id for finding in stored_findings.find(tx)}
     annas, bobs = of["Anna"], of["Bob"]
     world.approve(annas, note=f"agreed with {MAIL}")
     with world.open() as application:
@@ -55,11 +53,11 @@ def filled(folder: Path) -> tuple[World, str, str]:
 def where(folder: Path, value: str) -> list[str]:
     """Every column of every table that holds the value, however it is written."""
     with connected("sqlite:///reconcile.db", folder) as connection:
-        found = []
+        collected = []
         for table in tables.metadata.sorted_tables:
             for row in connection.exec_driver_sql(f'SELECT * FROM "{table.name}"').mappings():
-                found += [f"{table.name}.{name}" for name, held in row.items() if value in str(held).casefold()]
-    return sorted(set(found))
+                collected += [f"{table.name}.{name}" for name, held in row.items() if value in str(held).casefold()]
+    return sorted(set(collected))
 
 
 def is_told_without_gaps(world: World) -> bool:
@@ -67,10 +65,10 @@ def is_told_without_gaps(world: World) -> bool:
     last: dict[tuple[str, str], str | None] = {}
     with closing(sqlite3.connect(world.folder / "reconcile.db")) as state:
         bodies = [json.loads(text) for [text] in state.execute("SELECT body FROM audit_bodies ORDER BY seq")]
-    said = [(kept["seq"], kept) for body in bodies for kept in body.get("entries", ())]
+    collected = [(kept["seq"], kept) for body in bodies for kept in body.get("entries", ())]
     with closing(sqlite3.connect(world.folder / "reconcile.db")) as state:
-        said += [(n, json.loads(text)) for n, text in state.execute("SELECT seq, body FROM audit_bodies")]
-    for _, body in sorted(said, key=lambda entry: entry[0]):
+        collected += [(n, json.loads(text)) for n, text in state.execute("SELECT seq, body FROM audit_bodies")]
+    for _, body in sorted(collected, key=lambda entry: entry[0]):
         for kind, name, was, to in body.get("facts", ()):
             if last.get((kind, name)) != was:
                 return False

@@ -1,7 +1,5 @@
 """A cleaning that was undone since the backup ends as undone once the backup is restored, and not as cleaned."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """That signing began is known where the rows of the log are not: a log without its checkpoints is named as tampered."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from contextlib import closing
@@ -55,9 +53,9 @@ def without_checkpoints(root: Path) -> None:
 
 
 def test_the_log_that_nobody_touched_is_proven(root: Path) -> None:
-    found = proven(root, anchored=True)
+    result = proven(root, anchored=True)
 
-    assert (found.problem, found.remarks, found.signed, found.anchored) == (None, (), LENGTH, 100)
+    assert (result.problem, result.remarks, result.signed, result.anchored) == (None, (), LENGTH, 100)
 
 
 @pytest.mark.parametrize("attack", [edit, rebuild, truncate])
@@ -111,9 +109,9 @@ def test_a_restore_is_not_taken_for_tampering(root: Path) -> None:
         audit.checkpoint(store)
         restore.restore(store, root / "backup.db", yes=True)
 
-    found = proven(root)
+    result = proven(root)
 
-    assert found.problem is None
+    assert result.problem is None
     with Store.open(URL, root) as store:
         audit.checkpoint(store)
     assert proven(root).problem is None
@@ -129,9 +127,9 @@ def test_a_folder_that_may_not_be_written_keeps_nobody_from_working_and_is_remar
             audit.append(tx, "reconcile", "noted", "x", {})
         assert audit.checkpoint(store)
 
-    found = proven(root)
-    assert found.problem is None
-    assert "is missing; the next signature" in found.remarks[0]
+    result = proven(root)
+    assert result.problem is None
+    assert "is missing; the next signature" in result.remarks[0]
 
 
 def test_a_file_that_holds_no_head_is_remarked(root: Path) -> None:

@@ -1,7 +1,5 @@
 """An undo writes only what the audit log and the target's receipts commit to, whatever the state says."""
 
-from __future__ import annotations
-
 import base64
 import sqlite3
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Every column of the state that says a fact is compared with the log, or docs/guarantees.md says that it is not."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 import shutil
@@ -36,10 +34,10 @@ def not_covered() -> Iterator[str]:
 
 def test_every_column_is_compared_with_the_log_or_said_not_to_be() -> None:
     """A new column makes this fail until somebody decides: cover it in reconcile/audit/facts.py, or say why not."""
-    there = {f"{table.name}.{column.name}" for table in tables.metadata.sorted_tables for column in table.c}
+    texts = {f"{table.name}.{column.name}" for table in tables.metadata.sorted_tables for column in table.c}
     decided = [*not_covered(), *(f"{table}.{column}" for table, column in COVERED | NAMED_BY | BY_THEMSELVES)]
 
-    assert sorted(decided) == sorted(there)
+    assert sorted(decided) == sorted(texts)
 
 
 def test_the_guarantees_list_what_is_not_compared() -> None:
@@ -98,8 +96,8 @@ def folder(built: Path, tmp_path: Path) -> Path:
 
 def problem_of(folder: Path) -> str | None:
     with Store.open(f"sqlite:///{FILE}", folder) as store:
-        found = proof.prove(store, {}).problem
-    return None if found is None else found.sentence
+        problem = proof.prove(store, {}).problem
+    return None if problem is None else problem.sentence
 
 
 def tamper(folder: Path, statement: str, *bound: object) -> int:
@@ -110,9 +108,9 @@ def tamper(folder: Path, statement: str, *bound: object) -> int:
 @pytest.mark.slow
 def test_the_state_that_nobody_touched_is_what_the_log_says(folder: Path) -> None:
     with Store.open(f"sqlite:///{FILE}", folder) as store:
-        found = proof.prove(store, {})
+        result = proof.prove(store, {})
 
-    assert (found.problem, found.remarks) == (None, ())
+    assert (result.problem, result.remarks) == (None, ())
 
 
 @pytest.mark.parametrize(("table", "column"), sorted(COVERED), ids=lambda name: name)
@@ -122,10 +120,10 @@ def test_a_column_that_somebody_edited_is_named(table: str, column: str, folder:
     with closing(sqlite3.connect(folder / FILE)) as state, state:
         [number, value] = state.execute(f'SELECT rowid, "{column}" FROM {table} LIMIT 1').fetchone()
         if isinstance(kind, sa.Integer | sa.Boolean):
-            other: object = 1 - value if isinstance(kind, sa.Boolean) else value + 1
+            second: object = 1 - value if isinstance(kind, sa.Boolean) else value + 1
         else:
-            other = "[]" if not value else f"{value}x" if column == "record_b" else f"!{value}"
-        assert state.execute(f'UPDATE {table} SET "{column}" = ? WHERE rowid = ?', (other, number)).rowcount == 1
+            second = "[]" if not value else f"{value}x" if column == "record_b" else f"!{value}"
+        assert state.execute(f'UPDATE {table} SET "{column}" = ? WHERE rowid = ?', (second, number)).rowcount == 1
 
     assert problem_of(folder) is not None
 
@@ -231,10 +229,10 @@ def test_a_state_that_moved_to_postgresql_has_the_same_digests(folder: Path, pos
         restore.restore(store, tmp_path / "move.db", other_store=True)
 
     with Store.open(postgres_url, tmp_path / "there") as store:
-        found = proof.prove(store, {})
+        result = proof.prove(store, {})
         with store.begin() as tx:
             tx.connection.execute(sa.update(tables.finding_members).values(settled_at=None))
         edited = proof.prove(store, {}).problem
 
-    assert (found.problem, found.entries > 0) == (None, True)
+    assert (result.problem, result.entries > 0) == (None, True)
     assert edited is not None

@@ -119,9 +119,9 @@ class Log:
     def rehash(self) -> None:
         """Every number, commitment and head as if the entries had been written like this."""
         head = genesis(self.store)
-        for seq, one in enumerate(self.entries, 1):
-            one |= {"seq": seq, "prev": head, "body_commitment": commitment(one["salt"], one["body"])}
-            head = one["head"] = next_head(head, *(one[name] for name in FIELDS))
+        for seq, entry in enumerate(self.entries, 1):
+            entry |= {"seq": seq, "prev": head, "body_commitment": commitment(entry["salt"], entry["body"])}
+            head = entry["head"] = next_head(head, *(entry[name] for name in FIELDS))
 
     def put_back(self, root: Path) -> None:
         names = ("seq", "at", "actor", "event", "subject", "body_commitment", "prev", "head")
@@ -129,7 +129,7 @@ class Log:
         with closing(sqlite3.connect(root / FILE)) as database, database:
             for table, columns in (("audit_bodies", bodies), ("audit", names)):
                 database.execute(f"DELETE FROM {table}")
-                rows = [[one[name] for name in columns] for one in self.entries]
+                rows = [[entry[name] for name in columns] for entry in self.entries]
                 marks = ", ".join("?" * len(columns))
                 database.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)
 
@@ -142,7 +142,7 @@ def end_here(root: Path, log: Log) -> None:
 
 def drop_checkpoints(root: Path, log: Log) -> None:
     """Those that no longer fit go: without the key nobody can sign others."""
-    heads = {one["seq"]: one["head"] for one in log.entries}
+    heads = {entry["seq"]: entry["head"] for entry in log.entries}
     with closing(sqlite3.connect(root / FILE)) as database, database:
         for seq, head in database.execute("SELECT seq, head FROM checkpoints").fetchall():
             if heads.get(seq) != head:
@@ -157,9 +157,9 @@ def sign_anew(root: Path, log: Log) -> None:
         database.execute("DELETE FROM checkpoints")
         with Store.open(URL, root) as store:
             marks = [
-                checkpoints.mark(store, one["seq"], one["head"], one["at"])
-                for one in log.entries
-                if one["seq"] % EVERY == 0
+                checkpoints.mark(store, entry["seq"], entry["head"], entry["at"])
+                for entry in log.entries
+                if entry["seq"] % EVERY == 0
             ]
         rows = [(m.seq, epoch, m.head, m.at, m.signer, m.signature) for m in marks]
         database.executemany(
@@ -170,7 +170,7 @@ def sign_anew(root: Path, log: Log) -> None:
 
 def anchor_anew(root: Path, log: Log) -> None:
     """With the key and the anchor's file: heads of the log as it is now, where there were heads before."""
-    heads = {one["seq"]: one["head"] for one in log.entries}
+    heads = {entry["seq"]: entry["head"] for entry in log.entries}
     marks = [Mark.of(json.loads(line)) for line in (root / ANCHOR).read_text().splitlines()]
     with Store.open(URL, root) as store:
         kept = [checkpoints.mark(store, m.seq, heads[m.seq], m.at) for m in marks if m.seq in heads]
@@ -188,8 +188,8 @@ def edit(log: Log, seq: int) -> int:
 
 
 def edit_body(log: Log, seq: int) -> int:
-    one = log.entries[seq - 1]
-    one["body"] = json_text({**json.loads(one["body"]), "records": 3})
+    entry = log.entries[seq - 1]
+    entry["body"] = json_text({**json.loads(entry["body"]), "records": 3})
     return seq
 
 
@@ -230,13 +230,13 @@ def truncate_and_append(log: Log, seq: int) -> int:
 
 
 def rebuild(log: Log, seq: int) -> int:
-    for one in log.entries[seq - 1 :]:
-        one["salt"] = secrets.token_hex(32)
+    for entry in log.entries[seq - 1 :]:
+        entry["salt"] = secrets.token_hex(32)
     return seq
 
 
 ATTACKS: dict[str, Attack] = {
-    one.__name__: one for one in (edit, edit_body, delete, insert, reorder, truncate, truncate_and_append, rebuild)
+    item.__name__: item for item in (edit, edit_body, delete, insert, reorder, truncate, truncate_and_append, rebuild)
 }
 PLACES = (2, 9_960)
 
@@ -245,8 +245,8 @@ def carry_out(root: Path, attack: Attack, seq: int, power: str) -> int:
     log = Log.taken(root)
     wrong = attack(log, seq)
     if power == "rows":  # writes rows, and knows nothing of hashes
-        for number, one in enumerate(log.entries, 1):
-            one["seq"] = number
+        for number, entry in enumerate(log.entries, 1):
+            entry["seq"] = number
         log.put_back(root)
         return wrong
     log.rehash()
@@ -261,20 +261,20 @@ def carry_out(root: Path, attack: Attack, seq: int, power: str) -> int:
     return wrong
 
 
-def names(found: proof.Proof, wrong: int) -> bool:
+def names(result: proof.Proof, wrong: int) -> bool:
     """The entry is named, or the range between two signed heads in which it is."""
-    problem = found.problem
+    problem = result.problem
     return problem is not None and problem.seq <= wrong <= (problem.until or problem.seq)
 
 
 def explained(root: Path) -> None:
     """The attackers also make the state fit: nothing but the log's own proof is to betray them."""
     with closing(sqlite3.connect(root / FILE)) as database, database:
-        said = database.execute("SELECT body FROM audit_bodies WHERE finding IS NOT NULL ORDER BY seq").fetchall()
-        last = {(body := json.loads(text))["finding"]: body["to"] for [text] in said}
+        answer = database.execute("SELECT body FROM audit_bodies WHERE finding IS NOT NULL ORDER BY seq").fetchall()
+        last = {(body := json.loads(text))["finding"]: body["to"] for [text] in answer}
         database.execute("PRAGMA foreign_keys = OFF")
-        known = [name for [name] in database.execute("SELECT id FROM findings")]
-        database.executemany("DELETE FROM findings WHERE id = ?", [[name] for name in known if name not in last])
+        findings = [name for [name] in database.execute("SELECT id FROM findings")]
+        database.executemany("DELETE FROM findings WHERE id = ?", [[name] for name in findings if name not in last])
         database.executemany("UPDATE findings SET state = ? WHERE id = ?", [(to, name) for name, to in last.items()])
 
 
@@ -330,7 +330,7 @@ def test_who_also_rewrites_every_anchor_is_not_seen(name: str, root: Path) -> No
 # Without an anchor
 
 
-@pytest.mark.parametrize("name", [one for one in ATTACKS if one != "truncate"])
+@pytest.mark.parametrize("name", [attack for attack in ATTACKS if attack != "truncate"])
 def test_without_an_anchor_signatures_still_show_what_is_rebuilt_without_the_key(name: str, root: Path) -> None:
     wrong = carry_out(root, ATTACKS[name], 5_003, "database")
     explained(root)
@@ -498,8 +498,8 @@ def test_an_anchor_that_was_edited_is_named(name: str, root: Path) -> None:
 def test_an_anchor_edited_with_the_key_is_named_as_disagreeing(root: Path) -> None:
     lines = _lines(root)
     with Store.open(URL, root) as store:
-        said = json.loads(lines[4])
-        lines[4] = checkpoints.mark(store, said["seq"], "0" * 64, said["at"]).line() + "\n"
+        document = json.loads(lines[4])
+        lines[4] = checkpoints.mark(store, document["seq"], "0" * 64, document["at"]).line() + "\n"
     (root / ANCHOR).write_text("".join(lines))
 
     assert names(proven(root), 2_500)
@@ -509,10 +509,10 @@ def test_a_last_line_that_a_crash_cut_off_is_told_and_is_no_tampering(root: Path
     with (root / ANCHOR).open("a") as file:
         file.write('{"seq":10')
 
-    found = proven(root)
+    result = proven(root)
 
-    assert found.problem is None
-    assert "is not a signed head" in found.remarks[0]
+    assert result.problem is None
+    assert "is not a signed head" in result.remarks[0]
 
 
 def test_a_second_anchor_shows_what_the_first_was_made_to_hide(root: Path) -> None:
@@ -528,6 +528,6 @@ def test_a_second_anchor_shows_what_the_first_was_made_to_hide(root: Path) -> No
             return (mark for mark in kept if mark.store == store)
 
     with Store.open(URL, root) as store:
-        found = proof.prove(store, {**anchor(root), "elsewhere": Elsewhere()})
+        result = proof.prove(store, {**anchor(root), "elsewhere": Elsewhere()})
 
-    assert names(found, wrong)
+    assert names(result, wrong)

@@ -1,7 +1,5 @@
 """The verifier stands alone: exports are verified by one file, and what was changed in them is named."""
 
-from __future__ import annotations
-
 import ast
 import json
 import subprocess
@@ -81,7 +79,7 @@ def _edited(name: str, line: int, **changes: Any) -> Callable[[Path], None]:
     def edit(place: Path) -> None:
         lines = (place / name).read_text(encoding="utf-8").splitlines()
         lines[line - 1] = json.dumps({**json.loads(lines[line - 1]), **changes})
-        (place / name).write_text("".join(f"{one}\n" for one in lines), encoding="utf-8")
+        (place / name).write_text("".join(f"{item}\n" for item in lines), encoding="utf-8")
 
     return edit
 
@@ -99,7 +97,7 @@ def _cut(place: Path) -> None:
     lines = (place / "log.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)[:250]
     (place / "log.jsonl").write_text("".join(lines), encoding="utf-8")
     kept = (place / "checkpoints.jsonl").read_text().splitlines(keepends=True)
-    (place / "checkpoints.jsonl").write_text("".join(one for one in kept if json.loads(one)["seq"] <= 250))
+    (place / "checkpoints.jsonl").write_text("".join(item for item in kept if json.loads(item)["seq"] <= 250))
     about = json.loads((place / "export.json").read_text())
     (place / "export.json").write_text(json.dumps(about | {"entries": 250, "head": json.loads(lines[-1])["head"]}))
 
@@ -141,18 +139,18 @@ def test_a_tampered_export_ends_with_1_and_one_that_cannot_be_read_with_2(copy: 
 
 
 def test_a_rebuilt_export_of_another_key_is_betrayed_by_the_key_one_knows(copy: Path, export: Path) -> None:
-    known = json.loads((export / "export.json").read_text())["public_key"]
-    with Store.open(SQLITE, copy.parent) as other:
+    public_key = json.loads((export / "export.json").read_text())["public_key"]
+    with Store.open(SQLITE, copy.parent) as store:
         about = json.loads((copy / "export.json").read_text())
-        other.id = about["store"]
+        store.id = about["store"]
         marks = [verifier.Mark.of(json.loads(line)) for line in (copy / "checkpoints.jsonl").read_text().splitlines()]
-        forged = [checkpoints.mark(other, mark.seq, mark.head, mark.at) for mark in marks]
+        forged = [checkpoints.mark(store, mark.seq, mark.head, mark.at) for mark in marks]
         (copy / "checkpoints.jsonl").write_text("".join(f"{mark.line()}\n" for mark in forged))
         (copy / "anchors" / "log.jsonl").write_text("")
-        (copy / "export.json").write_text(json.dumps(about | {"public_key": checkpoints.public_key(other)}))
+        (copy / "export.json").write_text(json.dumps(about | {"public_key": checkpoints.public_key(store)}))
 
     _, unaware = verifier.verify(copy)
-    _, aware = verifier.verify(copy, public_key=known)
+    _, aware = verifier.verify(copy, public_key=public_key)
 
     assert unaware is None
     assert aware is not None
@@ -179,7 +177,7 @@ def test_an_export_is_one_file_where_that_is_asked_for(export: Path, tmp_path: P
 
     key = about_of(export)["public_key"]
     assert run(tmp_path / "log", "--public-key", key, cwd=tmp_path).returncode == 0
-    assert [one.name for one in tmp_path.iterdir() if one.name.startswith(".")] == []
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
 def test_an_export_overwrites_nothing_and_leaves_nothing_half_written(export: Path, tmp_path: Path) -> None:

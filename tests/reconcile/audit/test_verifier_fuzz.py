@@ -3,8 +3,6 @@
 The short form runs a few hundred changes; `make chaos` goes on for minutes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
@@ -92,14 +90,14 @@ def insert_bytes(place: Path, chance: random.Random) -> None:
 def shuffle_lines(place: Path, chance: random.Random) -> None:
     file = place / chance.choice(FILES[:3])
     lines = file.read_bytes().splitlines(keepends=True)
-    one, two = chance.randrange(len(lines)), chance.randrange(len(lines))
+    item, two = chance.randrange(len(lines)), chance.randrange(len(lines))
     how = chance.randrange(3)
     if how == 0:
-        lines[one], lines[two] = lines[two], lines[one]
+        lines[item], lines[two] = lines[two], lines[item]
     elif how == 1:
-        lines.insert(two, lines[one])
+        lines.insert(two, lines[item])
     else:
-        del lines[one]
+        del lines[item]
     file.write_bytes(b"".join(lines))
 
 
@@ -125,8 +123,8 @@ def change_field(place: Path, chance: random.Random) -> None:
     elif how == 1:
         fields[chance.choice(("note", "", "\u202e", "seq "))] = fields[name]
     elif how == 2:
-        other = json.loads(chance.choice(lines))
-        fields[name] = other.get(name)
+        document = json.loads(chance.choice(lines))
+        fields[name] = document.get(name)
     else:
         fields[name] = other_value(fields[name], chance)
     lines[at] = json.dumps(fields)
@@ -171,8 +169,8 @@ def cut(place: Path, chance: random.Random) -> None:
 
 
 def exchange_files(place: Path, chance: random.Random) -> None:
-    file, other = place / chance.choice(FILES), place / chance.choice(FILES)
-    content = other.read_bytes()
+    file, second = place / chance.choice(FILES), place / chance.choice(FILES)
+    content = second.read_bytes()
     file.unlink()
     how = chance.randrange(6)
     if how == 0:
@@ -227,11 +225,11 @@ def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def verified(place: Path, export: Path) -> tuple[int, str]:
-    said = io.StringIO()
+    answer = io.StringIO()
     brought = ["--public-key", about_of(export)["public_key"], "--anchor", str(export / "anchors" / "log.jsonl")]
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    with contextlib.redirect_stdout(answer), contextlib.redirect_stderr(answer):
         code = verifier.main([str(place), *brought])
-    return code, said.getvalue()
+    return code, answer.getvalue()
 
 
 def test_no_change_of_an_export_passes_fails_with_a_traceback_or_hangs(export: Path, tmp_path: Path) -> None:
@@ -253,12 +251,12 @@ def test_no_change_of_an_export_passes_fails_with_a_traceback_or_hangs(export: P
         told = f"seed {SEED}, case {case}: {[change.__name__ for change in changes]}"
         begun = time.monotonic()
         try:
-            code, said = verified(place, export)
+            code, output = verified(place, export)
         except BaseException as error:
             raise AssertionError(told) from error
         assert time.monotonic() - begun < SLOWEST, told
         assert code in (0, 1, 2, 3), told
-        assert re.fullmatch(r"[ -~\n]+", said), told
+        assert re.fullmatch(r"[ -~\n]+", output), told
         if code == 0:
             passed += 1
             assert facts_of(place) == facts, told

@@ -1,7 +1,5 @@
 """What a forger may hand to an auditor: rewritten logs, odd JSON, odd files. Never OK, nor a traceback, nor a hang."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -17,6 +15,8 @@ import pytest
 from reconcile.audit import checkpoints, verifier
 from reconcile.store import Store
 from tests.reconcile.audit.exports import LENGTH, about_of, copy_of, exported, rewrite
+
+pytestmark = pytest.mark.slow
 
 MEMORY = 700 << 20
 """Bytes of address space that a verification of a hostile export may take; Python with cryptography takes 100 MB."""
@@ -61,7 +61,6 @@ def judged(place: Path, export: Path, *, anchor: bool = True) -> subprocess.Comp
     return done
 
 
-@pytest.mark.slow
 def test_an_untouched_export_is_covered_to_the_end_by_the_key_and_the_anchor(export: Path) -> None:
     done = judged(export, export)
 
@@ -85,8 +84,8 @@ def _no_heads(place: Path, _: Path) -> None:
 
 def _restored(place: Path, _: Path) -> None:
     """An entry says that a backup took the log's place, so that no head of before has to be right."""
-    said = {"epoch": 9, "replaced": {"entries": 0, "epoch": 1, "head": "", "store": about_of(place)["store"]}}
-    rewrite(place, actor="mallory", first=("store.restored", json.dumps(said)))
+    settings = {"epoch": 9, "replaced": {"entries": 0, "epoch": 1, "head": "", "store": about_of(place)["store"]}}
+    rewrite(place, actor="mallory", first=("store.restored", json.dumps(settings)))
     (place / "checkpoints.jsonl").write_text("")
     (place / "anchors" / "log.jsonl").unlink()
 
@@ -94,13 +93,13 @@ def _restored(place: Path, _: Path) -> None:
 def _other_key(place: Path, folder: Path) -> None:
     rewrite(place, actor="mallory")
     (folder / "mallory").mkdir()
-    with Store.open("sqlite:///m.db", folder / "mallory") as other:
+    with Store.open("sqlite:///m.db", folder / "mallory") as store:
         about = about_of(place)
-        other.id = about["store"]
-        mark = checkpoints.mark(other, about["entries"], about["head"], "2026-11-21T00:00:00Z")
+        store.id = about["store"]
+        mark = checkpoints.mark(store, about["entries"], about["head"], "2026-11-21T00:00:00Z")
         (place / "checkpoints.jsonl").write_text(mark.line() + "\n")
         (place / "anchors" / "log.jsonl").write_text(mark.line() + "\n")
-        (place / "export.json").write_text(json.dumps(about | {"public_key": checkpoints.public_key(other)}))
+        (place / "export.json").write_text(json.dumps(about | {"public_key": checkpoints.public_key(store)}))
 
 
 REWRITTEN: Mapping[str, Callable[[Path, Path], None]] = {
@@ -113,7 +112,6 @@ REWRITTEN: Mapping[str, Callable[[Path, Path], None]] = {
 
 @pytest.mark.parametrize("anchor", [True, False], ids=["key and anchor", "key"])
 @pytest.mark.parametrize("name", REWRITTEN)
-@pytest.mark.slow
 def test_a_rewritten_log_never_passes_with_what_the_auditor_brought(
     name: str, anchor: bool, copy: Path, export: Path, tmp_path: Path
 ) -> None:
@@ -124,7 +122,6 @@ def test_a_rewritten_log_never_passes_with_what_the_auditor_brought(
     assert done.returncode == 1, done.stdout
 
 
-@pytest.mark.slow
 def test_a_log_that_was_rewritten_behind_its_last_head_is_covered_up_to_that_head(copy: Path, export: Path) -> None:
     rewrite(copy, actor="mallory", since=301)
     heads = (copy / "checkpoints.jsonl").read_text().splitlines(keepends=True)
@@ -137,7 +134,6 @@ def test_a_log_that_was_rewritten_behind_its_last_head_is_covered_up_to_that_hea
     assert f"covered up to entry 300 of {LENGTH}" in done.stdout
 
 
-@pytest.mark.slow
 def test_an_anchor_that_ends_early_says_up_to_where_it_covers_the_log(copy: Path, tmp_path: Path, export: Path) -> None:
     kept = tmp_path / "kept.jsonl"
     kept.write_text(Path(anchor_of(export)).read_text().splitlines(keepends=True)[0])
@@ -148,7 +144,6 @@ def test_an_anchor_that_ends_early_says_up_to_where_it_covers_the_log(copy: Path
     assert f"covered up to entry 330 of {LENGTH}" in done.stdout
 
 
-@pytest.mark.slow
 def test_two_anchors_of_the_same_name_have_to_cover_the_log_each(copy: Path, tmp_path: Path, export: Path) -> None:
     (tmp_path / "log.jsonl").write_text("")
 
@@ -158,17 +153,15 @@ def test_two_anchors_of_the_same_name_have_to_cover_the_log_each(copy: Path, tmp
     assert "no signed head of this log" in done.stdout
 
 
-@pytest.mark.slow
 def test_an_anchor_of_another_store_covers_nothing(copy: Path, tmp_path: Path, export: Path) -> None:
-    other = exported(tmp_path / "other")
+    second = exported(tmp_path / "other")
 
-    done = run(copy, "--public-key", key_of(export), "--anchor", anchor_of(other))
+    done = run(copy, "--public-key", key_of(export), "--anchor", anchor_of(second))
 
     assert done.returncode == 1
     assert "no signed head of this log" in done.stdout
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("key", ["", " ", "00", "g" * 64, "é" * 64])
 def test_a_key_that_is_none_is_refused(key: str, export: Path) -> None:
     done = run(export, "--public-key", key)
@@ -177,7 +170,6 @@ def test_a_key_that_is_none_is_refused(key: str, export: Path) -> None:
     assert "--public-key" in done.stderr
 
 
-@pytest.mark.slow
 def test_without_a_key_or_an_anchor_nothing_is_proven(copy: Path, tmp_path: Path) -> None:
     _other_key(copy, tmp_path)
 
@@ -266,7 +258,6 @@ ODD: Mapping[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("name", ODD)
-@pytest.mark.slow
 def test_json_that_reconcile_does_not_write_never_passes(name: str, copy: Path, export: Path) -> None:
     ODD[name](copy)
 
@@ -288,7 +279,6 @@ def test_json_that_reconcile_does_not_write_never_passes(name: str, copy: Path, 
         '{"epoch":true,"replaced":{"entries":0,"epoch":1,"head":""}}',
     ],
 )
-@pytest.mark.slow
 def test_the_body_of_an_entry_that_changes_the_log_is_judged_and_not_believed(
     event: str, body: str, copy: Path, export: Path
 ) -> None:
@@ -323,7 +313,6 @@ KINDS: Mapping[str, Callable[[Path], None]] = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", FILES)
-@pytest.mark.slow
 def test_what_is_no_file_is_refused_and_not_waited_for(name: str, kind: str, copy: Path, export: Path) -> None:
     (copy / name).unlink()
     KINDS[kind](copy / name)
@@ -335,14 +324,12 @@ def test_what_is_no_file_is_refused_and_not_waited_for(name: str, kind: str, cop
 
 
 @pytest.mark.parametrize("kind", ["fifo", "folder", "zeros"])
-@pytest.mark.slow
 def test_an_anchor_that_is_no_file_is_refused(kind: str, export: Path, tmp_path: Path) -> None:
     KINDS[kind](tmp_path / "anchor")
 
     assert run(export, "--anchor", str(tmp_path / "anchor"), seconds=20).returncode == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_that_is_missing_or_may_not_be_read_is_named(name: str, copy: Path, export: Path) -> None:
     (copy / name).unlink()
@@ -352,7 +339,6 @@ def test_a_file_that_is_missing_or_may_not_be_read_is_named(name: str, copy: Pat
     assert (name in done.stderr) == (done.returncode == 2)
 
 
-@pytest.mark.slow
 def test_names_of_files_and_what_is_in_them_never_reach_the_terminal_raw(copy: Path, export: Path) -> None:
     hostile = "\x1b]0;owned\x07\u202e\n\x9b31m"
     (copy / "anchors" / f"{hostile}.jsonl").write_text((copy / "anchors" / "log.jsonl").read_text())
@@ -370,9 +356,9 @@ def test_it_says_the_same_to_a_reader_that_leaves(export: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as left:
         assert left.stdout is not None and left.stderr is not None  # noqa: PT018 - for the type checker
         left.stdout.close()
-        said = left.stderr.read()
+        text = left.stderr.read()
 
-    assert (left.returncode, said) == (0, "")
+    assert (left.returncode, text) == (0, "")
 
 
 def test_without_cryptography_it_says_what_to_install(export: Path) -> None:
@@ -420,7 +406,6 @@ LARGE: Mapping[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("name", LARGE)
-@pytest.mark.slow
 def test_hostile_sizes_are_refused_in_little_memory(name: str, copy: Path, export: Path) -> None:
     LARGE[name](copy)
 
@@ -430,7 +415,6 @@ def test_hostile_sizes_are_refused_in_little_memory(name: str, copy: Path, expor
     assert "memory" not in done.stderr
 
 
-@pytest.mark.slow
 def test_many_heads_that_are_wrong_are_refused_in_little_memory(copy: Path, export: Path) -> None:
     head = json.loads((copy / "checkpoints.jsonl").read_text().splitlines()[0])
     with (copy / "checkpoints.jsonl").open("w") as file:
@@ -443,7 +427,6 @@ def test_many_heads_that_are_wrong_are_refused_in_little_memory(copy: Path, expo
     assert "another key signed" in done.stdout
 
 
-@pytest.mark.slow
 def test_a_body_of_many_lists_is_judged_in_little_memory(copy: Path, export: Path) -> None:
     rewrite(copy, first=("erasure.made", "[" + "[]," * (5 << 20) + "[]]"))
 

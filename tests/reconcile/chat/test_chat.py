@@ -1,7 +1,5 @@
 """Decisions by buttons in Slack: proven, by the right person, about what the message showed, once."""
 
-from __future__ import annotations
-
 import datetime as dt
 import http.client
 import json
@@ -304,8 +302,8 @@ def test_serve_takes_presses_over_socket_mode_and_updates_the_message(tmp_path: 
     with Chat.at(tmp_path, slack, app_token=slack.app_token) as chat:
         chat.add("A", "A", "B", "B")
         message = chat.run()
-        one, another = chat.buttons(message, "dismiss")
-        for button in (one, another):
+        item, another = chat.buttons(message, "dismiss")
+        for button in (item, another):
             with serving(tmp_path) as server:
                 server.ready()
                 until(lambda: any(session.is_open for session in slack.sockets), 30, lambda: "no connection")

@@ -45,8 +45,8 @@ class CustomerShop(Shop):
         return self.source
 
     def add(self, *ids: int, name: str = "Anna") -> None:
-        for one in ids:
-            self.sql(f"INSERT INTO customers VALUES ({one}, 'a@example.com', '{name}', 'active', NULL)")
+        for identifier in ids:
+            self.sql(f"INSERT INTO customers VALUES ({identifier}, 'a@example.com', '{name}', 'active', NULL)")
 
     def order(self, number: int, customer: int) -> None:
         self.sql(f"INSERT INTO orders VALUES ({number}, {customer}, 10)")
@@ -56,8 +56,8 @@ class CustomerShop(Shop):
 
     def read(self, *ids: int) -> list[Row]:
         dataset = SqlSource.Dataset(table="customers")
-        found = self.target.rows(dataset, ["id"], [(one,) for one in ids])
-        return [row for row in found if row is not None]
+        rows = self.target.rows(dataset, ["id"], [(identifier,) for identifier in ids])
+        return [row for row in rows if row is not None]
 
     # Plans
 
@@ -85,7 +85,7 @@ class CustomerShop(Shop):
         """Move orders to the keeper, then delete the surplus."""
         kept, gone = self.read(keeper, surplus)
         dataset = SqlSource.Dataset(table="orders")
-        moved = [row for row in self.target.rows(dataset, ["id"], [(one,) for one in orders]) if row is not None]
+        moved = [row for row in self.target.rows(dataset, ["id"], [(order,) for order in orders]) if row is not None]
         changes = (
             Change(kept.name, kept.cells, {}, "keeper"),
             *(Change(row.name, row.cells, {"customer": kept.cells["id"]}, "reference") for row in moved),
@@ -102,7 +102,7 @@ class CustomerShop(Shop):
         changes: tuple[Change, ...],
         references: tuple[ReferenceGuard, ...] = (),
     ) -> Plan:
-        operations = tuple(Operation(record_of((one,)), action, f"{action} {one}") for one in surplus)
+        operations = tuple(Operation(record_of((member,)), action, f"{action} {member}") for member in surplus)
         return Plan(
             finding=f"F-{keeper:06d}",
             rule="twins",
@@ -125,16 +125,16 @@ _NUMBERS = itertools.count(1)
 def job(plan: Plan, name: str | None = None, *, receipts: bool = True, store: str = "st_1") -> Job:
     """The plan as it is when it is `sent`; its keys are made of its records, as ours are."""
     called = name or f"b-{next(_NUMBERS)}"
-    made = (
-        Receipt(f"rk1.{plan.rule}.{one.effect}.{one.record}", one.fingerprint, store, 1, 1, called)
-        for one in plan.operations
+    created = (
+        Receipt(f"rk1.{plan.rule}.{operation.effect}.{operation.record}", operation.fingerprint, store, 1, 1, called)
+        for operation in plan.operations
     )
-    return Job(called, plan, tuple(made) if receipts else ())
+    return Job(called, plan, tuple(created) if receipts else ())
 
 
 def otherwise(plan: Plan) -> Plan:
     """The same operations with another content."""
-    return replace(plan, operations=tuple(replace(one, fingerprint="other") for one in plan.operations))
+    return replace(plan, operations=tuple(replace(operation, fingerprint="other") for operation in plan.operations))
 
 
 def row_name(table: str, number: int) -> RowName:

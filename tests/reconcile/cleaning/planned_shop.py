@@ -1,7 +1,5 @@
 """A database with records to clean, its findings and plans, and a small executor of plans and of their inverse."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,8 +36,8 @@ class Drifted(Exception):
 
 def rule_of(clean: Mapping[str, Any], **settings: Any) -> DuplicatesRule:
     """A rule on the dataset `records` with this `clean:`, whose values are texts as a file's are."""
-    made = resolve_name(KINDS[clean["action"]]).Settings.model_validate(dict(clean))
-    return DuplicatesRule(name="twins", dataset="records", clean=made, **settings)
+    created = resolve_name(KINDS[clean["action"]]).Settings.model_validate(dict(clean))
+    return DuplicatesRule(name="twins", dataset="records", clean=created, **settings)
 
 
 @dataclass
@@ -76,31 +74,33 @@ class PlannedShop(Shop):
         return [finding_of(group, rule) for group in groups]
 
     def plans(self, rule: DuplicatesRule) -> list[Plan | planning.NotPlannable]:
-        return [one for _, one in planning.make_many(self.findings(rule), self.tools(rule))]
+        return [finding for _, finding in planning.make_many(self.findings(rule), self.tools(rule))]
 
     def plan(self, rule: DuplicatesRule) -> Plan:
         """The plan for the only finding; raises why there is none."""
-        [one] = self.plans(rule)
-        if isinstance(one, Plan):
-            return one
-        raise one
+        [item] = self.plans(rule)
+        if isinstance(item, Plan):
+            return item
+        raise item
 
     def carry_out(self, plan: Plan) -> tuple[Change, ...]:
         """Do a plan as it is, and give the changes that would take it back. Raises Drifted."""
         with self.source.work(30) as work:
-            there = work.lock([one.row for one in plan.changes if one.before is not None])
-            for one in plan.changes:
-                if one.before is not None and (one.row not in there or there[one.row].cells != one.before):
+            locked = work.lock([item.row for item in plan.changes if item.before is not None])
+            for change in plan.changes:
+                if change.before is not None and (
+                    change.row not in locked or locked[change.row].cells != change.before
+                ):
                     raise Drifted
             for guard in plan.references:
                 rows = work.referring(guard.reference, guard.to, lock=True)
                 if {row.name for row in rows} != set(guard.rows):
                     raise Drifted
-            for one in plan.changes:
-                work.apply(one)
+            for change in plan.changes:
+                work.apply(change)
             after = {name: row.cells for name, row in work.lock(list(map(named_after, plan.changes))).items()}
             work.commit()
-        return tuple(inverse(one, after) for one in reversed(plan.changes) if not one.is_guard)
+        return tuple(inverse(item, after) for item in reversed(plan.changes) if not item.is_guard)
 
     def carried_out(self, plan: Plan) -> bool:
         """Whether the rows were as they were planned, and so the plan was done."""
@@ -113,10 +113,10 @@ class PlannedShop(Shop):
     def apply(self, changes: Sequence[Change]) -> None:
         """Do these changes, each on the row as it is expected to be."""
         with self.source.work(30) as work:
-            there = work.lock([one.row for one in changes if one.before is not None])
-            assert all(there[one.row].cells == one.before for one in changes if one.before is not None)
-            for one in changes:
-                work.apply(one)
+            locked = work.lock([item.row for item in changes if item.before is not None])
+            assert all(locked[item.row].cells == item.before for item in changes if item.before is not None)
+            for change in changes:
+                work.apply(change)
             work.commit()
 
 
@@ -141,10 +141,10 @@ def inverse(change: Change, after: Mapping[RowName, Cells]) -> Change:
     return Change(named_after(change), now, back, change.role)
 
 
-def finding_of(group: DuplicateGroup, rule: DuplicatesRule, **said: Any) -> Finding:
+def finding_of(group: DuplicateGroup, rule: DuplicatesRule, **settings: Any) -> Finding:
     """The finding that a first run makes of a group."""
     mark = fingerprint(rule.name, rule.kind, group.key, group.span[0] if group.span else record_of(group.keeper.id))
-    made = Finding(
+    finding = Finding(
         id=short_id(mark),
         fingerprint=mark,
         rule=rule.name,
@@ -161,11 +161,11 @@ def finding_of(group: DuplicateGroup, rule: DuplicatesRule, **said: Any) -> Find
         last_run="run1",
         last_seen=NOON,
         state_since=NOON,
-        members=tuple(FindingMember(role, one.id, one.values, NOON) for role, one in group.roles),
+        members=tuple(FindingMember(role, item.id, item.values, NOON) for role, item in group.roles),
         money={currency: Decimal(amount) for currency, amount in group.money.items()},
         span=group.span,
     )
-    return replace(made, **said)
+    return replace(finding, **settings)
 
 
 def settled(finding: Finding, *ids: tuple[Any, ...]) -> Finding:

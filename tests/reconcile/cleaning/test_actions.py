@@ -1,7 +1,5 @@
 """What delete, set, merge and move make of rows, on every database that can be cleaned."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +12,7 @@ from rules.kinds.duplicates import DuplicatesRule
 from tests.reconcile.cleaning.planned_shop import PlannedShop, planned_shop, rule_of
 from tests.support.shop import LOCAL
 
-SERVERS = [pytest.param(one, marks=pytest.mark.server) for one in ("postgresql", "mariadb")]
+SERVERS = [pytest.param(text, marks=pytest.mark.server) for text in ("postgresql", "mariadb")]
 CUSTOMERS = (
     "create table customers (id integer primary key, email varchar(60), phone varchar(60), code varchar(20) unique, "
     "rank_ integer, spent decimal(12,2), active boolean, tags varchar(60), street varchar(60), city varchar(60), "
@@ -31,14 +29,14 @@ ROWS = (
 
 @pytest.fixture(params=["sqlite", *SERVERS])
 def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[PlannedShop]:
-    made = planned_shop(request, tmp_path)
-    made.sql(CUSTOMERS, ROWS)
-    yield made
-    made.close()
+    created = planned_shop(request, tmp_path)
+    created.sql(CUSTOMERS, ROWS)
+    yield created
+    created.close()
 
 
-def twins(clean: dict[str, Any], **said: Any) -> DuplicatesRule:
-    return rule_of(clean, key=["email"], **said)
+def twins(clean: dict[str, Any], **settings: Any) -> DuplicatesRule:
+    return rule_of(clean, key=["email"], **settings)
 
 
 def record(shop: PlannedShop, number: int, table: str = "customers") -> dict[str, Any] | None:
@@ -188,7 +186,7 @@ def test_a_quarantine_table_that_could_not_give_the_records_back_is_refused(
     shop.sql(CUSTOMERS, f"create table other ({columns})")
     rule = twins({"action": "move", "to": "other"})
 
-    assert any(says in one for one in mistakes(rule, shop.tools(rule).place, shop.tools(rule).fitted))
+    assert any(says in mistake for mistake in mistakes(rule, shop.tools(rule).place, shop.tools(rule).fitted))
 
 
 @pytest.mark.parametrize(
@@ -226,7 +224,7 @@ def test_settings_that_do_not_fit_the_table_are_told_before_anything_is_planned(
 
     wrong = mistakes(rule, shop.tools(rule).place, shop.tools(rule).fitted)
 
-    assert [says in one for one in wrong] == [True] if says else wrong == []
+    assert [says in item for item in wrong] == [True] if says else wrong == []
 
 
 @pytest.mark.parametrize("text", ["{{ keeper }}", "{% if x %}", "{{ record.x | upper }}", "{{ other.id }}", "}} {{"])

@@ -1,7 +1,5 @@
 """Attempts of a cleaning that end before anything is sent: each is counted, written down and shown, as any other."""
 
-from __future__ import annotations
-
 import datetime as dt
 import sqlite3
 import time
@@ -37,6 +35,8 @@ from reconcile.views.effects import effects
 from rules.values import canonical_instant
 from tests.support.serve import request, until
 from tests.support.world import ALONE, DELETE, TWO, World, asking
+
+pytestmark = pytest.mark.slow
 
 __all__ = ["asking"]
 SHORT = {"retry": {"short": {"base": "1s", "cap": "1s", "attempts": 3, "budget": "1m"}}}
@@ -88,7 +88,6 @@ def refused(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
         yield patch
 
 
-@pytest.mark.slow
 def test_each_attempt_on_a_locked_database_is_an_entry_and_the_rules_template_ends_them(
     tmp_path: Path, refused: pytest.MonkeyPatch
 ) -> None:
@@ -113,7 +112,6 @@ def test_each_attempt_on_a_locked_database_is_an_entry_and_the_rules_template_en
     assert (world.shop.ids(), world.intact()) == ([1, 2, 3], True)
 
 
-@pytest.mark.slow
 def test_a_run_whose_cleaning_waits_for_its_database_failed_and_its_next_attempt_cleans_and_tells_once(
     alone: World, refused: pytest.MonkeyPatch
 ) -> None:
@@ -139,7 +137,6 @@ def test_a_run_whose_cleaning_waits_for_its_database_failed_and_its_next_attempt
     assert alone.intact()
 
 
-@pytest.mark.slow
 def test_the_command_and_the_record_of_a_run_that_waits_agree(alone: World) -> None:
     alone.write()
     with locked(alone):
@@ -149,7 +146,6 @@ def test_the_command_and_the_record_of_a_run_that_waits_agree(alone: World) -> N
     assert "another program has locked it" in answer.out
 
 
-@pytest.mark.slow
 def test_denied_rights_cost_no_attempt_and_are_an_entry_as_well(asking: World, monkeypatch: pytest.MonkeyPatch) -> None:
     def deny(*_: Any) -> Any:
         raise AccessDenied("shop", "shop.db", "it may not write")
@@ -168,7 +164,6 @@ def test_denied_rights_cost_no_attempt_and_are_an_entry_as_well(asking: World, m
     assert (asking.shop.ids(), asking.intact()) == ([1, 3], True)
 
 
-@pytest.mark.slow
 def test_a_plan_that_is_tried_again_says_so_wherever_it_is_shown(asking: World, refused: pytest.MonkeyPatch) -> None:
     asking.approve(asking.only(), later=True)
     server = Server(asking.folder / "reconcile.yaml", {}, str, listen="none")
@@ -194,7 +189,6 @@ def test_a_plan_that_is_tried_again_says_so_wherever_it_is_shown(asking: World, 
     assert 'reconcile_retries_total{class="cleaning_not_done"} 1.0' in page
 
 
-@pytest.mark.slow
 def test_a_batch_is_one_attempt_and_a_plan_that_was_not_due_has_none(
     tmp_path: Path, refused: pytest.MonkeyPatch
 ) -> None:
@@ -210,7 +204,6 @@ def test_a_batch_is_one_attempt_and_a_plan_that_was_not_due_has_none(
     assert sorted(plan.attempts for plan in world.plans()) == [0, 0, 1, 1, 1]
 
 
-@pytest.mark.slow
 def test_an_approval_that_waits_for_its_next_attempt_can_be_withdrawn_and_expires(
     asking: World, refused: pytest.MonkeyPatch
 ) -> None:
@@ -257,7 +250,6 @@ def in_the_console(world: World, finding: str) -> bool:
         return application.decisions_of(person).decide(DecisionRequest("approve", finding, plan=plan.plan_hash)).changed
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("door", [in_the_terminal, among_many, left_for_later, in_the_console])
 def test_an_approval_while_the_database_is_away_is_recorded_in_every_door_and_executed_later(
     asking: World, door: Callable[[World, str], bool]
@@ -276,7 +268,6 @@ def test_an_approval_while_the_database_is_away_is_recorded_in_every_door_and_ex
     assert (asking.shop.ids(), asking.intact()) == ([1, 3], True)
 
 
-@pytest.mark.slow
 def test_an_approval_given_while_the_database_was_away_is_void_if_another_state_cleans_there_now(
     asking: World, tmp_path: Path
 ) -> None:
@@ -294,7 +285,6 @@ def test_an_approval_given_while_the_database_was_away_is_void_if_another_state_
     assert asking.events("operation.succeeded") == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("decision", ["approve", "keep", "undo"])
 def test_what_cannot_be_decided_without_the_database_is_refused_and_logged_with_the_reason(
     asking: World, decision: str
@@ -392,7 +382,6 @@ def another_owner(world: World) -> None:
     assert another.command("target", "adopt", "shop").code == 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("reason", [paused, in_maintenance, broken, another_owner])
 def test_waiting_is_one_line_and_costs_as_little_as_having_nothing_to_do(
     tmp_path: Path, reason: Callable[[World], None]
@@ -414,7 +403,6 @@ def test_waiting_is_one_line_and_costs_as_little_as_having_nothing_to_do(
     assert world.intact()
 
 
-@pytest.mark.slow
 def test_people_are_told_once_that_another_state_cleans_there_and_once_that_it_is_over(asking: World) -> None:
     finding = asking.only()
     asking.approve(finding, later=True)
@@ -443,7 +431,6 @@ def test_people_are_told_once_that_another_state_cleans_there_and_once_that_it_i
     assert (asking.findings(), asking.shop.ids(), asking.intact()) == ({finding: "cleaned"}, [1, 3], True)
 
 
-@pytest.mark.slow
 def test_a_refusing_source_is_asked_again_after_longer_and_longer_waits_and_goes_on_by_itself(asking: World) -> None:
     asking.approve(asking.only(), later=True)
     asking.clock = dt.datetime.now(dt.UTC)
@@ -490,7 +477,6 @@ def test_a_plan_that_waits_on_for_the_same_reason_has_one_entry(asking: World) -
     assert (asking.shop.ids(), asking.intact()) == ([1, 3], True)
 
 
-@pytest.mark.slow
 def test_serve_counts_a_run_that_waits_for_its_database_as_failed_and_says_why(alone: World) -> None:
     alone.write()
     with alone.open() as application:
@@ -510,7 +496,6 @@ def test_serve_counts_a_run_that_waits_for_its_database_as_failed_and_says_why(a
     assert "The disk is full" in (outcome.sentence or "")
 
 
-@pytest.mark.slow
 def test_a_cleaning_that_cannot_be_planned_for_its_database_is_an_entry_and_the_run_failed(
     alone: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -526,7 +511,6 @@ def test_a_cleaning_that_cannot_be_planned_for_its_database_is_an_entry_and_the_
     assert (alone.shop.ids(), alone.intact()) == ([1, 3], True)
 
 
-@pytest.mark.slow
 def test_an_undo_whose_database_refuses_it_is_recorded_and_done_later(
     asking: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -548,7 +532,6 @@ def test_an_undo_whose_database_refuses_it_is_recorded_and_done_later(
     assert (asking.findings(), asking.shop.ids(), asking.intact()) == ({finding: "undone"}, [1, 2, 3], True)
 
 
-@pytest.mark.slow
 def test_an_undo_of_a_table_that_is_a_view_now_says_so(asking: World, monkeypatch: pytest.MonkeyPatch) -> None:
     finding = asking.only()
     assert asking.approve(finding).ok
@@ -568,7 +551,6 @@ def test_an_undo_of_a_table_that_is_a_view_now_says_so(asking: World, monkeypatc
     assert "view" in (undo.reason or "")
 
 
-@pytest.mark.slow
 def test_a_run_that_cannot_delete_old_data_says_so(alone: World, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> Any:
         raise StoreFull("state.db", "database or disk is full")
@@ -581,7 +563,6 @@ def test_a_run_that_cannot_delete_old_data_says_so(alone: World, monkeypatch: py
     assert "has no space left" in (report.uncompacted or "")
 
 
-@pytest.mark.slow
 def test_a_full_disk_is_told_once_and_cleaning_goes_on_by_itself_when_there_is_room(
     alone: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,5 @@
 """The first run after a change of anything that decides which records a rule cleans only tells; the next one cleans."""
 
-from __future__ import annotations
-
 import dataclasses
 import warnings
 from collections.abc import Iterator
@@ -244,8 +242,8 @@ def test_each_setting_of_a_dataset_and_of_the_project_is_bound_or_known_to_be_ha
     before = bound(settings, harmless)
 
     changed = {
-        one.name: bound(dataclasses.replace(settings, **{one.name: "?"}), harmless) != before
-        for one in dataclasses.fields(settings)
+        field.name: bound(dataclasses.replace(settings, **{field.name: "?"}), harmless) != before
+        for field in dataclasses.fields(settings)
     }
 
     assert changed == {name: name not in harmless for name in changed}
@@ -269,10 +267,10 @@ def test_so_does_one_that_a_later_version_adds_to_a_declared_link(world: World) 
     with world.open() as application:
         dataset = application.project.datasets["people"]
     later = create_model("Later", __base__=LinkEntry, news=(str, "usual"))
-    said = {"table": "orders", "columns": ("customer",)}
+    settings = {"table": "orders", "columns": ("customer",)}
 
     def digest(link: LinkEntry) -> object:
         return bound(dataclasses.replace(dataset, references=(link,)), ())
 
-    assert digest(later(**said)) == digest(LinkEntry(**said))
-    assert digest(later(**said, news="other")) != digest(LinkEntry(**said))
+    assert digest(later(**settings)) == digest(LinkEntry(**settings))
+    assert digest(later(**settings, news="other")) != digest(LinkEntry(**settings))

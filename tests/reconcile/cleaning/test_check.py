@@ -1,7 +1,5 @@
 """`reconcile check` compares what a rule does about its findings with the table as its database describes it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -41,16 +39,16 @@ def looked(shop: Project, clean: str, code: int = 0) -> str:
     answer = shop("check", "--json")
     assert answer.code == code, answer.said
     told: list[dict[str, Any]] = answer.json["checks"]
-    [sentence] = [one["sentence"] for one in told if one["subject"] == "rule twins"]
+    [sentence] = [item["sentence"] for item in told if item["subject"] == "rule twins"]
     return str(sentence)
 
 
 def test_what_cleaning_has_to_mind_is_told(shop: Project) -> None:
-    said = looked(shop, "action: delete, references: repoint")
+    answer = looked(shop, "action: delete, references: repoint")
 
-    assert "it cleans by delete" in said
-    assert "rows of `notes` and `orders` can refer to its records, `references: repoint`" in said
-    assert "triggers" not in said
+    assert "it cleans by delete" in answer
+    assert "rows of `notes` and `orders` can refer to its records, `references: repoint`" in answer
+    assert "triggers" not in answer
 
 
 def test_triggers_are_told_with_what_they_mean(shop: Project) -> None:
@@ -225,7 +223,7 @@ def test_a_view_cannot_be_cleaned(shop: Project) -> None:
 
 def examined(shop: Project) -> dict[str, tuple[str, str]]:
     told: list[dict[str, Any]] = shop("doctor", "--json").json["checks"]
-    return {one["subject"]: (one["state"], one["sentence"]) for one in told}
+    return {item["subject"]: (item["state"], item["sentence"]) for item in told}
 
 
 def test_doctor_says_that_nothing_of_cleaning_waits_for_a_person(shop: Project) -> None:

@@ -3,8 +3,6 @@
 The short tier plays enough cells for each pair of deferral, door and outcome; `make chaos` plays all of them.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """`ignore_drift`: what may change between the plan and its execution never makes an old value win over a newer one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -210,12 +208,12 @@ def test_what_a_column_that_may_drift_held_before_is_never_made_up(
     shop = CustomerShop.at(LOCAL, tmp_path)
     shop.add(1, 2)
     assert shop.target.remembers()
-    one = job(replace(shop.deletion(1, 2), ignore_drift=("touched",)), "a", receipts=receipts)
+    item = job(replace(shop.deletion(1, 2), ignore_drift=("touched",)), "a", receipts=receipts)
     if drifted:
         shop.sql("UPDATE customers SET touched = 'today' WHERE id = 2")
-    [done] = perform(shop.target, [one], TransactionLimits(lambda: 20.0))
+    [done] = perform(shop.target, [item], TransactionLimits(lambda: 20.0))
 
-    answer = ask(shop.target, one, 20.0, None)
+    answer = ask(shop.target, item, 20.0, None)
 
     assert answer.how is How.DONE_BEFORE
     assert answer.images == (done.images if receipts and not drifted else None)

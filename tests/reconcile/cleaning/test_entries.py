@@ -1,7 +1,5 @@
 """How many entries of the audit log an effect takes, and the story that a person reads in them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Erasing meets cleaning: plans, messages, reports and restored states stay whole without the erased values."""
 
-from __future__ import annotations
-
 import base64
 import datetime as dt
 import sqlite3
@@ -58,12 +56,14 @@ def test_no_database_is_asked_for_a_record_that_was_erased(postgres_url: str, tm
     ids = [f"5b0c7a0e-0c9a-4c27-9f0c-0d9d6f3b1a0{n}" for n in (1, 2)]
     with engine.begin() as connection:
         connection.exec_driver_sql("create table people (id uuid primary key, email varchar(60))")
-        connection.execute(sa.text("insert into people values (:id, 'a@x')"), [{"id": one} for one in ids])
-    said = {
+        connection.execute(
+            sa.text("insert into people values (:id, 'a@x')"), [{"id": identifier} for identifier in ids]
+        )
+    settings = {
         "sources": {"shop": {"type": "sql", "url": postgres_url}},
         "datasets": {"people": {"source": "shop", "table": "people", "id": "id"}},
     }
-    world = World.at(tmp_path / "w", config=said, twins=ALONE | {"dataset": "people"})
+    world = World.at(tmp_path / "w", config=settings, twins=ALONE | {"dataset": "people"})
     world.run()
     with world.open() as application:
         erase_one(application.store)
@@ -88,7 +88,7 @@ def test_a_value_is_erased_from_plans_though_their_rule_never_looks_at_its_colum
         done = erasure.erase(application.store, wanted)
 
     assert done.reached["plans"] == 1
-    held = [one.sealed_content for one in world.plans() if one.sealed_content is not None]
+    held = [plan.sealed_content for plan in world.plans() if plan.sealed_content is not None]
     assert (len(held), "Ann" in held[0], world.intact()) == (1, False, True)
 
 
@@ -166,8 +166,8 @@ BERLIN = ((1, "a@x", "Berlin"), (2, "a@x", "Bonn"))
 def personal(folder: Path, rule: dict[str, Any] | None = None, **more: object) -> World:
     """Two twins; their names, of which one is a part of the time zone's, are personal data."""
     people = {"customers": {"source": "shop", "table": "customers", "id": "id", "pii": ["name"]}}
-    said = {"datasets": people, "timezone": "Europe/Berlin", **more}
-    return World.at(folder, *BERLIN, config=said, twins=rule or {})
+    settings = {"datasets": people, "timezone": "Europe/Berlin", **more}
+    return World.at(folder, *BERLIN, config=settings, twins=rule or {})
 
 
 def erase(store: Store, value: str) -> None:
@@ -216,9 +216,9 @@ def test_the_log_of_a_restored_state_is_whole_though_what_is_erased_is_a_part_of
 
     with world.open() as application:
         erase(application.store, YEAR)
-        found = prove(application.store, application.anchors)
+        proof = prove(application.store, application.anchors)
 
-    assert found.problem is None
+    assert proof.problem is None
 
 
 @contextmanager
@@ -246,7 +246,7 @@ def test_a_state_whose_plans_are_sealed_is_restored_though_something_was_erased_
         done = restore(application.store, tmp_path / "b.db", yes=True)
 
     assert done.erased_again == 1
-    assert [one.sealed_content for one in world.plans()] == [None]
+    assert [plan.sealed_content for plan in world.plans()] == [None]
 
 
 def test_a_value_is_erased_though_a_sealed_plan_was_damaged(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """A batch of plans on a target: each whole or not at all, none twice, and none on rows that are not as planned."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -30,11 +28,11 @@ def lite(tmp_path: Path) -> CustomerShop:
 
 def _do(shop: CustomerShop, *jobs: Job) -> dict[str, Result]:
     assert shop.target.remembers()
-    return {one.job.id: one for one in perform(shop.target, jobs, LIMITS)}
+    return {item.job.id: item for item in perform(shop.target, jobs, LIMITS)}
 
 
 def _how(results: dict[str, Result]) -> dict[str, How]:
-    return {name: one.how for name, one in results.items()}
+    return {name: result.how for name, result in results.items()}
 
 
 def test_a_batch_is_done_whole_and_says_how_rows_looked_before_and_after(shop: CustomerShop) -> None:
@@ -43,7 +41,7 @@ def test_a_batch_is_done_whole_and_says_how_rows_looked_before_and_after(shop: C
     results = _do(shop, job(shop.deletion(1, 2), "a"), job(shop.marking(3, 4, status="twin"), "b"))
 
     assert _how(results) == {"a": How.DONE, "b": How.DONE}
-    assert [(one[0], one[3]) for one in shop.customers()] == [(1, "active"), (3, "active"), (4, "twin")]
+    assert [(customer[0], customer[3]) for customer in shop.customers()] == [(1, "active"), (3, "active"), (4, "twin")]
     [deleted], [marked] = results["a"].images or (), results["b"].images or ()
     assert deleted.after is None
     assert deleted.before == deleted.change.before
@@ -62,7 +60,7 @@ def test_doing_a_batch_again_changes_nothing_and_finds_the_same_images(shop: Cus
 
     assert _how(again) == {"a": How.DONE_BEFORE, "b": How.DONE_BEFORE}
     assert shop.customers() == left
-    assert {name: one.images for name, one in again.items()} == {name: one.images for name, one in first.items()}
+    assert {name: item.images for name, item in again.items()} == {name: item.images for name, item in first.items()}
 
 
 def test_a_record_that_changed_since_drops_its_group_and_no_other(shop: CustomerShop) -> None:
@@ -74,7 +72,7 @@ def test_a_record_that_changed_since_drops_its_group_and_no_other(shop: Customer
 
     assert _how(results) == {"a": How.DONE, "b": How.DRIFTED, "c": How.DONE}
     assert results["b"].why == "a row of customers changed since it was planned (name)"
-    assert [one[0] for one in shop.customers()] == [1, 3, 4, 5]
+    assert [customer[0] for customer in shop.customers()] == [1, 3, 4, 5]
 
 
 @pytest.mark.parametrize(
@@ -93,23 +91,23 @@ def test_whatever_differs_from_the_plan_by_a_byte_leaves_everything_as_it_is(
     shop: CustomerShop, statement: str, why: str
 ) -> None:
     shop.add(1, 2)
-    one = job(shop.deletion(1, 2), "a")
+    item = job(shop.deletion(1, 2), "a")
     shop.sql(statement)
     before = shop.customers()
 
-    results = _do(shop, one)
+    results = _do(shop, item)
 
     assert (results["a"].how, why in results["a"].why) == (How.DRIFTED, True)
     assert shop.customers() == before
-    assert shop.target.receipts([r.key for r in one.receipts]) == {}
+    assert shop.target.receipts([r.key for r in item.receipts]) == {}
 
 
 def test_a_column_that_may_drift_keeps_its_value_and_that_is_what_is_remembered(lite: CustomerShop) -> None:
     lite.add(1, 2)
-    one = job(replace(lite.deletion(1, 2), ignore_drift=("touched",)), "a")
+    item = job(replace(lite.deletion(1, 2), ignore_drift=("touched",)), "a")
     lite.sql("UPDATE customers SET touched = 'today' WHERE id = 2")
 
-    [image] = _do(lite, one)["a"].images or ()
+    [image] = _do(lite, item)["a"].images or ()
 
     assert image.before is not None
     assert image.before["touched"] == text("today") or image.before["touched"][1] == "today"  # type: ignore[index]
@@ -186,7 +184,7 @@ def test_a_plan_alone_is_told_as_one_of_a_batch_whatever_becomes_of_it(shop: Cus
     assert second["ok"].images == first["ok"].images
     assert _how(others) == {"forbidden": How.CONFLICT, "changed": How.DRIFTED}
     assert [row[0] for row in shop.customers()] == left
-    assert shop.target.receipts([one.key for one in (*forbidden.receipts, *changed.receipts)]) == {}
+    assert shop.target.receipts([receipt.key for receipt in (*forbidden.receipts, *changed.receipts)]) == {}
 
 
 def test_plans_that_touch_one_another_are_done_in_turn_and_the_second_sees_what_the_first_did(
@@ -206,7 +204,7 @@ def test_opposite_keepers_leave_a_survivor(shop: CustomerShop) -> None:
 
     results = _do(shop, job(shop.deletion(1, 2), "a"), job(shop.deletion(2, 1), "b"))
 
-    assert sorted(one.value for one in _how(results).values()) == ["done", "drifted"]
+    assert sorted(value.value for value in _how(results).values()) == ["done", "drifted"]
     assert len(shop.customers()) == 1
 
 
@@ -237,16 +235,16 @@ def test_a_target_that_is_gone_is_said_of_every_plan_and_nothing_is_tried_for_ev
 
     results = perform(lite.target, jobs, LIMITS)
 
-    assert {one.how for one in results} == {How.NOT_DONE}
+    assert {result.how for result in results} == {How.NOT_DONE}
     assert len(results) == len(jobs)
     assert len(asked) == 3
 
 
 def test_without_room_for_receipts_the_rows_alone_decide(lite: CustomerShop) -> None:
     lite.add(1, 2)
-    one = job(lite.deletion(1, 2), "a", receipts=False)
+    item = job(lite.deletion(1, 2), "a", receipts=False)
 
-    first = perform(lite.target, [one], LIMITS)
-    again = perform(lite.target, [one], LIMITS)
+    first = perform(lite.target, [item], LIMITS)
+    again = perform(lite.target, [item], LIMITS)
 
     assert ([r.how for r in first], [r.how for r in again]) == ([How.DONE], [How.DRIFTED])

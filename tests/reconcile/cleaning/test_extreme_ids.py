@@ -1,7 +1,5 @@
 """Records with ids at the limits of their types are found, planned, cleaned and restored like any other."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

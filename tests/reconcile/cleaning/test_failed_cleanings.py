@@ -1,7 +1,5 @@
 """A cleaning that failed, or could not be planned: its message, its commands, and the exit code of its run."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Limits: counted once, before it is done, over a run and over any 24 hours, and never exceeded by anybody."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Callable
 from decimal import Decimal
@@ -158,7 +156,7 @@ def test_what_was_proven_not_done_is_given_back_and_what_was_abandoned_is_not(jo
     caps = Both(Caps(records=10, money={"EUR": Decimal(30)}))
     for name in (skipped, failed, lost):
         reserve(journal, name, 3, caps=caps, EUR="10")
-    sent = {one.id: one for one in journal.send(skipped, failed, lost).sent}
+    sent = {item.id: item for item in journal.send(skipped, failed, lost).sent}
     with journal.begin() as tx:
         effects.skipped(tx, [(sent[skipped], "It changed.")])
         effects.failed(tx, [(sent[failed], "It cannot be.")])
@@ -185,21 +183,21 @@ def test_a_stop_holds_for_everybody_until_a_person_allows_it(journal: Journal, n
         assert not limits.allow(tx, limits.of_rule("twins"), by="eve")
     reserve(journal, names[0])
     with journal.store.read() as tx:
-        assert [one.actor for one in log.entries(tx, event="cleaning")] == ["reconcile", "eve"]
+        assert [entry.actor for entry in log.entries(tx, event="cleaning")] == ["reconcile", "eve"]
 
 
 def test_surplus_moved_and_captured_rows_count_and_the_keepers_fields_do_not() -> None:
-    one = plan("F-1", "a", money={"EUR": "1.50"})
-    row, other = RowName("notes", (("id", ("n", "1")),)), RowName("customers", (("id", ("t", "k")),))
+    first = plan("F-1", "a", money={"EUR": "1.50"})
+    row, second = RowName("notes", (("id", ("n", "1")),)), RowName("customers", (("id", ("t", "k")),))
     more = (
         Change(row, {"id": ("n", "1")}, {"customer": ("t", "k")}, "reference"),
         Change(row, {"id": ("n", "1")}, None, "captured"),
-        Change(other, {"id": ("t", "k")}, {"phone": ("t", "1")}, "keeper"),
-        Change(other, {"id": ("t", "k")}, {}, "surplus"),
+        Change(second, {"id": ("t", "k")}, {"phone": ("t", "1")}, "keeper"),
+        Change(second, {"id": ("t", "k")}, {}, "surplus"),
     )
-    made = Plan(**{**vars(one), "changes": one.changes + more})
+    created = Plan(**{**vars(first), "changes": first.changes + more})
 
-    assert Use.of("B-1", made) == Use("B-1", 3, {"EUR": Decimal("1.50")})
+    assert Use.of("B-1", created) == Use("B-1", 3, {"EUR": Decimal("1.50")})
 
 
 STEPS = st.lists(
@@ -227,8 +225,8 @@ def test_the_running_sums_are_what_adding_up_would_give(local: Journal, steps: l
     for what, which, records, hours in steps:
         name, run = names[which], f"run-{hours % 2}"
         day = sum(n for at, _, n in used.values() if at > local.now - limits.DAY)
-        of_run = sum(n for one, (_, other, n) in used.items() if other == run and one != name)
-        known = name in used and used[name][0] > local.now - limits.DAY
+        of_run = sum(n for item, (_, second, n) in used.items() if second == run and item != name)
+        remembered = name in used and used[name][0] > local.now - limits.DAY
         if what == "wait":
             local.tick(hours=hours)
         elif what == "give back":
@@ -239,10 +237,10 @@ def test_the_running_sums_are_what_adding_up_would_give(local: Journal, steps: l
             try:
                 reserve(local, name, records, run=run)
             except OverLimit:
-                assert not known
+                assert not remembered
                 assert day + records > 10 or of_run + records > 10
             else:
-                assert known or (day + records <= 10 and of_run + records <= 10)
-                if not known:
+                assert remembered or (day + records <= 10 and of_run + records <= 10)
+                if not remembered:
                     used[name] = (local.now, run, records)
     assert local.now >= NOON

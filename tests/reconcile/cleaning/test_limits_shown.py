@@ -1,7 +1,5 @@
 """Limits as people meet them: what a plan counts, what a first run says, and who may go beyond."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 from pathlib import Path
@@ -24,7 +22,7 @@ def test_a_limit_for_groups_that_was_lowered_holds_for_what_was_let_go_before(tm
     with world.open() as application, application.store.begin() as tx:
         pauses.pause(tx, pauses.of_rule("twins"), reason="month end", by="anna")
     world.run()
-    assert [one.state for one in world.plans()] == [PlanState.APPROVED]
+    assert [plan.state for plan in world.plans()] == [PlanState.APPROVED]
     world.rules["twins"] = ALONE | {"limits": {"records": 1000, "share": "100%", "group": 2}}
     with world.open() as application, application.store.begin() as tx:
         pauses.resume(tx, pauses.of_rule("twins"), "anna")
@@ -33,7 +31,7 @@ def test_a_limit_for_groups_that_was_lowered_holds_for_what_was_let_go_before(tm
     world.run()
 
     assert world.shop.ids() == [1, 2, 3, 4]
-    assert [one.state for one in world.plans()] == [PlanState.SKIPPED, PlanState.AWAITING]
+    assert [plan.state for plan in world.plans()] == [PlanState.SKIPPED, PlanState.AWAITING]
     assert world.approve(world.only()).ok
 
 

@@ -1,7 +1,5 @@
 """When nothing is cleaned: maintenance windows in their own zone, and what people paused."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterator
 from pathlib import Path
@@ -99,7 +97,7 @@ def test_it_is_closed_whenever_the_clock_on_the_wall_shows_the_window_and_never_
         assert until > now
     elif until is not None:
         near = (now + step * AN_HOUR for step in range(-25, 26))  # Apia once left out a whole day
-        offsets = {one.astimezone(zone).utcoffset() for one in near}
+        offsets = {item.astimezone(zone).utcoffset() for item in near}
         assert len(offsets) > 1, "closed beside its times with no change of clocks near"
 
 
@@ -120,9 +118,9 @@ def test_what_is_no_time_of_day_is_refused(text: str) -> None:
 def test_the_sentence_names_the_source_and_the_end_in_the_windows_own_zone() -> None:
     late = Window("shop", minute("23:00"), minute("04:00"), (0,), "Europe/Berlin")
 
-    said = closed([NIGHT, late], "shop", berlin("2026-11-23T23:30"))
+    answer = closed([NIGHT, late], "shop", berlin("2026-11-23T23:30"))
 
-    assert said == "Source 'shop' is in maintenance until 24 Nov 2026 04:00 (Europe/Berlin)"
+    assert answer == "Source 'shop' is in maintenance until 24 Nov 2026 04:00 (Europe/Berlin)"
     assert closed([NIGHT, late], "erp", berlin("2026-11-23T23:30")) is None
 
 
@@ -154,13 +152,13 @@ def test_a_pause_of_any_of_them_keeps_a_cleaning_from_being_sent_until_it_is_res
 ) -> None:
     with store.begin() as tx:
         pauses.pause(tx, subject, reason="audit", by="ada")
-        said = pauses.closed(tx, (), source="shop", rule="twins", job="nightly")
+        answer = pauses.closed(tx, (), source="shop", rule="twins", job="nightly")
     again = asked(store)
     with store.begin() as tx:
         pauses.resume(tx, subject, "ada")
 
-    assert said == again
-    assert told in (said or "")
+    assert answer == again
+    assert told in (answer or "")
     assert asked(store) is None
 
 
@@ -214,7 +212,7 @@ def test_the_cleaning_of_a_rule_and_in_a_source_is_paused_and_resumed_by_command
     assert back.out == "Cleaning by rule 'twice' resumed\n"
     assert "was not paused" in twice.err
     with Store.open("sqlite:///reconcile.db", tmp_path) as store, store.read() as tx:
-        assert [one.event for one in log.entries(tx)] == ["pause.begun", "pause.begun", "pause.ended"]
+        assert [entry.event for entry in log.entries(tx)] == ["pause.begun", "pause.begun", "pause.ended"]
         assert list(pauses.active(tx)) == ["source:shop"]
 
 

@@ -1,7 +1,5 @@
 """What a plan does about references, changed records and decisions, on every database that can be cleaned."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -24,7 +22,7 @@ from tests.reconcile.cleaning.planned_shop import PlannedShop, planned_shop, rul
 from tests.support.folders import ROOT
 from tests.support.shop import LOCAL
 
-SERVERS = [pytest.param(one, marks=pytest.mark.server) for one in ("postgresql", "mariadb")]
+SERVERS = [pytest.param(text, marks=pytest.mark.server) for text in ("postgresql", "mariadb")]
 EVERYWHERE = pytest.mark.parametrize("shop", ["sqlite", *SERVERS], indirect=True)
 CUSTOMERS = (
     "create table customers (id integer primary key, email varchar(60), seen integer, parent integer, "
@@ -43,17 +41,17 @@ LINES = (
 
 @pytest.fixture
 def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[PlannedShop]:
-    made = planned_shop(request, tmp_path)
-    yield made
-    made.close()
+    created = planned_shop(request, tmp_path)
+    yield created
+    created.close()
 
 
-def delete(references: str = "refuse", **said: Any) -> DuplicatesRule:
-    return rule_of({"action": "delete", "references": references}, key=["email"], **said)
+def delete(references: str = "refuse", **settings: Any) -> DuplicatesRule:
+    return rule_of({"action": "delete", "references": references}, key=["email"], **settings)
 
 
-def merge(references: str = "repoint", **said: Any) -> DuplicatesRule:
-    return rule_of({"action": "merge", "surplus": "delete", "references": references}, key=["email"], **said)
+def merge(references: str = "repoint", **settings: Any) -> DuplicatesRule:
+    return rule_of({"action": "merge", "surplus": "delete", "references": references}, key=["email"], **settings)
 
 
 def why(shop: PlannedShop, rule: DuplicatesRule) -> str:
@@ -85,7 +83,7 @@ def test_a_cascade_is_never_left_to_the_database(shop: PlannedShop) -> None:
     plan = shop.plan(delete("capture"))
     back = shop.carry_out(plan)
 
-    assert [(one.row.table, one.role) for one in plan.changes if not one.is_guard] == [
+    assert [(change.row.table, change.role) for change in plan.changes if not change.is_guard] == [
         ("order_lines", "captured"),
         ("orders", "captured"),
         ("customers", "surplus"),
@@ -103,7 +101,7 @@ def test_set_null_is_never_left_to_the_database(shop: PlannedShop) -> None:
     plan = shop.plan(delete("capture"))
     back = shop.carry_out(plan)
 
-    assert [one.after for one in plan.changes if one.row.table == "orders"] == [{"customer": None}]
+    assert [change.after for change in plan.changes if change.row.table == "orders"] == [{"customer": None}]
     assert shop.tables("orders")["orders"] == [(10, None, "x")]
     shop.apply(back)
     assert shop.tables("customers", "orders") == before
@@ -139,7 +137,7 @@ def test_a_row_the_keeper_has_as_well_goes_and_what_referred_to_it_follows(shop:
     back = shop.carry_out(plan)
 
     assert shop.tables("orders", "order_lines") == {"orders": [(10, 1, "x"), (12, 1, "y")], "order_lines": [(20, 10)]}
-    assert [one.row.key for one in plan.changes if one.is_guard and one.row.table == "orders"] != []
+    assert [change.row.key for change in plan.changes if change.is_guard and change.row.table == "orders"] != []
     shop.apply(back)
     assert shop.tables("customers", "orders", "order_lines") == before
 
@@ -207,7 +205,10 @@ def test_records_that_refer_to_each_other_go_children_first(shop: PlannedShop) -
     plan = shop.plan(delete())
     back = shop.carry_out(plan)
 
-    assert [one.row.key[0][1][1] for one in plan.changes if one.after is None and one.row.key[0][1]] == ["3", "2"]
+    assert [change.row.key[0][1][1] for change in plan.changes if change.after is None and change.row.key[0][1]] == [
+        "3",
+        "2",
+    ]
     shop.apply(back)
     assert shop.tables("customers") == before
 
@@ -362,7 +363,7 @@ def test_only_records_that_no_decision_covers_are_surplus(shop: PlannedShop) -> 
     result = planning.make(settled(finding, (1,), (2,)), shop.tools(rule))
 
     assert result.surplus == ('[["n","3"]]',)
-    assert sorted(one.row.key[0][1] for one in result.changes if one.is_guard) == [("i", "1"), ("i", "2")]  # type: ignore[type-var]
+    assert sorted(change.row.key[0][1] for change in result.changes if change.is_guard) == [("i", "1"), ("i", "2")]  # type: ignore[type-var]
     with pytest.raises(NothingToDo):
         planning.make(settled(finding, (2,), (3,)), shop.tools(rule))
 
@@ -434,11 +435,11 @@ def test_a_plan_says_its_money_its_triggers_and_what_limits_its_undo(shop: Plann
     assert plan.money == {"EUR": "2"}
     assert plan.triggers == ("customers.kept", "customers.told", "orders.elsewhere")
     assert plan.reversible == "window"
-    assert [one for one in plan.why if "number" in one] == [
+    assert [item for item in plan.why if "number" in item] == [
         "A new row of `customers` may be given the number that a deleted one had in `id`."
     ]
     assert any("Another row of `orders` may take its unique `customer` and `ref`" in reason for reason in plan.why)
-    assert any("Triggers of `orders` (`elsewhere`) fire again on undo" in one for one in plan.why)
+    assert any("Triggers of `orders` (`elsewhere`) fire again on undo" in item for item in plan.why)
 
 
 def test_a_mark_can_be_taken_back_without_conditions(shop: PlannedShop) -> None:
@@ -458,11 +459,13 @@ def test_an_effect_is_known_by_what_is_done_neither_by_the_rule_nor_by_what_was_
     [after] = shop.plan(
         rule_of({**clean, "values": {"seen": "7", "parent": "3"}}, key=["email"], where="id > 0")
     ).operations
-    [other] = shop.plan(rule_of({"action": "set", "values": {"seen": "9", "parent": "3"}}, key=["email"])).operations
+    [operation] = shop.plan(
+        rule_of({"action": "set", "values": {"seen": "9", "parent": "3"}}, key=["email"])
+    ).operations
 
     assert after == before
-    assert before.effect == other.effect == "set:parent,seen"
-    assert before.fingerprint != other.fingerprint
+    assert before.effect == operation.effect == "set:parent,seen"
+    assert before.fingerprint != operation.fingerprint
 
 
 def test_a_new_life_of_a_record_is_said_by_who_remembers_the_old_one(shop: PlannedShop) -> None:
@@ -472,7 +475,7 @@ def test_a_new_life_of_a_record_is_said_by_who_remembers_the_old_one(shop: Plann
 
     [finding] = shop.findings(rule)
 
-    assert [one.generation for one in planning.make(finding, tools).operations] == [2]
+    assert [operation.generation for operation in planning.make(finding, tools).operations] == [2]
 
 
 @pytest.mark.slow
@@ -505,13 +508,13 @@ class Counted:
 
     def rows(self, dataset: Any, key: Sequence[str], ids: Sequence[tuple[Any, ...]]) -> list[Row | None]:
         self.asked.append(len(ids))
-        found: list[Row | None] = self._target.rows(dataset, key, ids)
-        return found
+        result: list[Row | None] = self._target.rows(dataset, key, ids)
+        return result
 
     def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]]) -> list[Row]:
         self.asked.append(len(to))
-        found: list[Row] = self._target.referring(reference, to)
-        return found
+        rows: list[Row] = self._target.referring(reference, to)
+        return rows
 
 
 @pytest.mark.slow
@@ -528,17 +531,17 @@ def test_many_findings_are_planned_with_few_questions_a_few_at_a_time_and_in_the
     handed_out: list[str] = []
 
     def each() -> Iterator[Any]:
-        for one in findings:
-            handed_out.append(one.id)
-            yield one
+        for finding in findings:
+            handed_out.append(finding.id)
+            yield finding
 
     answers = planning.make_many(each(), tools)
     first = next(answers)
 
     assert len(handed_out) == planning.CHUNK + 1
     rest = list(answers)
-    assert [name for name, _ in (first, *rest)] == [one.id for one in findings]
-    assert all(isinstance(one, Plan) for _, one in (first, *rest))
+    assert [name for name, _ in (first, *rest)] == [item.id for item in findings]
+    assert all(isinstance(item, Plan) for _, item in (first, *rest))
     assert len(target.asked) < 12
 
 

@@ -1,7 +1,5 @@
 """Whatever the tables, references and groups are: a plan loses nothing, leaves nothing dangling, can be undone."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import re
@@ -38,7 +36,7 @@ Tables = dict[str, list[Told]]
 
 def schema(on_delete: Sequence[str]) -> list[str]:
     """Customers with parents, orders with lines, a link table whose key is made of references, and a soft link."""
-    customers, orders, lines, clubs = (f"(id) on delete {one}" for one in on_delete)
+    customers, orders, lines, clubs = (f"(id) on delete {item}" for item in on_delete)
     line = "id integer primary key, owner integer, what varchar(20)"
     ref = "customer integer, ref varchar(20), unique (customer, ref)"
     club = "customer integer, club varchar(20), since integer, primary key (customer, club)"
@@ -53,8 +51,8 @@ def schema(on_delete: Sequence[str]) -> list[str]:
     ]
 
 
-def nullable(one: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    return st.none() | one
+def nullable(search_strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.none() | search_strategy
 
 
 @st.composite
@@ -76,10 +74,10 @@ def contents(draw: st.DrawFn) -> dict[str, list[tuple[Any, ...]]]:
         for n, (owner, ref) in enumerate(owners)
         if None in (owner, ref) or not ((owner, ref) in seen or seen.add((owner, ref)))
     ]
-    of_orders = st.sampled_from([one[0] for one in orders]) if orders else st.none()
-    lines = [(30 + n, *one) for n, one in enumerate(draw(st.lists(st.tuples(nullable(of_orders), word), max_size=4)))]
-    clubs = draw(st.lists(st.tuples(some_id, word, st.integers(0, 1)), max_size=5, unique_by=lambda one: one[:2]))
-    notes = [(50 + n, *one) for n, one in enumerate(draw(st.lists(st.tuples(nullable(some_id), word), max_size=4)))]
+    of_orders = st.sampled_from([order[0] for order in orders]) if orders else st.none()
+    lines = [(30 + n, *item) for n, item in enumerate(draw(st.lists(st.tuples(nullable(of_orders), word), max_size=4)))]
+    clubs = draw(st.lists(st.tuples(some_id, word, st.integers(0, 1)), max_size=5, unique_by=lambda item: item[:2]))
+    notes = [(50 + n, *item) for n, item in enumerate(draw(st.lists(st.tuples(nullable(some_id), word), max_size=4)))]
     return {"customers": customers, "orders": orders, "order_lines": lines, "clubs": clubs, "notes": notes}
 
 
@@ -119,7 +117,7 @@ def shop_with(
         links = (LinkEntry(table="notes", columns=("about",), to=("id",)),)
         shop = PlannedShop(url or LOCAL, Path(folder), links=links)
         if "mysql" in url:  # InnoDB knows no SET DEFAULT, and deletes no row that refers to itself
-            on_delete = ["no action" if one == "set default" else one for one in on_delete]
+            on_delete = ["no action" if item == "set default" else item for item in on_delete]
             customers = [(*row[:6], None if row[6] == row[0] else row[6]) for row in tables["customers"]]
             tables = tables | {"customers": customers}
         try:
@@ -132,18 +130,18 @@ def shop_with(
 
 
 def written(table: str, row: Sequence[Any]) -> str:
-    return f"insert into {table} values ({', '.join('null' if one is None else repr(one) for one in row)})"
+    return f"insert into {table} values ({', '.join('null' if item is None else repr(item) for item in row)})"
 
 
 def told(shop: PlannedShop) -> Tables:
     """All rows, every value as text."""
-    found: Tables = {}
+    tables: Tables = {}
     with shop.engine.connect() as connection:
         for name in TABLES:
             rows = connection.exec_driver_sql(f"select * from {name}").mappings().all()
-            texts = [{column: None if one is None else str(one) for column, one in row.items()} for row in rows]
-            found[name] = sorted(texts, key=repr)
-    return found
+            texts = [{column: None if item is None else str(item) for column, item in row.items()} for row in rows]
+            tables[name] = sorted(texts, key=repr)
+    return tables
 
 
 class Shuffled:
@@ -180,15 +178,15 @@ def planned(shop: PlannedShop, rule: DuplicatesRule, finding: Finding) -> Plan |
     """The plan as the findings are now, the same in whatever order the target answers."""
     tools = shop.tools(rule)
     others = replace(tools, target=Shuffled(tools.target))
-    [(_, made)], [(_, again)] = planning.make_many([finding], tools), planning.make_many([finding], others)
-    event(f"{tools.settings.action}, {tools.settings.references}: {'planned' if isinstance(made, Plan) else 'none'}")
-    if not isinstance(made, Plan):
-        assert str(again) == str(made)
+    [(_, created)], [(_, again)] = planning.make_many([finding], tools), planning.make_many([finding], others)
+    event(f"{tools.settings.action}, {tools.settings.references}: {'planned' if isinstance(created, Plan) else 'none'}")
+    if not isinstance(created, Plan):
+        assert str(again) == str(created)
         return None
     assert isinstance(again, Plan)
-    assert again.plan_hash == made.plan_hash
-    assert from_json(to_json(made)) == made
-    return made
+    assert again.plan_hash == created.plan_hash
+    assert from_json(to_json(created)) == created
+    return created
 
 
 def does_what_it_says(shop: PlannedShop, rule: DuplicatesRule) -> None:
@@ -207,7 +205,7 @@ def does_what_it_says(shop: PlannedShop, rule: DuplicatesRule) -> None:
         assert str(finding.keeper.id[0]) in customers_of(after)
         nothing_dangles(before, after)
         if plan.action != "set" or rule.clean.references == "repoint":
-            nobody_refers_to_the_surplus(after, {str(one.id[0]) for one in finding.surplus})
+            nobody_refers_to_the_surplus(after, {str(member.id[0]) for member in finding.surplus})
         if rule.clean.references == "repoint":
             no_reference_is_lost(before, after, plan)
         shop.apply(back)
@@ -245,10 +243,10 @@ def customers_of(tables: Tables) -> set[str | None]:
 
 def nothing_dangles(before: Tables, after: Tables) -> None:
     """Foreign keys are the database's to hold; what was a link before still leads somewhere."""
-    known, was = customers_of(after), customers_of(before)
+    remembered, was = customers_of(after), customers_of(before)
     for table, column in (("customers", "parent"), ("orders", "customer"), ("clubs", "customer"), ("notes", "about")):
         linked = {row[column] for row in after[table]} - {None}
-        assert linked & was <= known
+        assert linked & was <= remembered
     assert {row["owner"] for row in after["order_lines"]} - {None} <= {row["id"] for row in after["orders"]}
 
 
@@ -261,9 +259,9 @@ def nobody_refers_to_the_surplus(after: Tables, surplus: set[str]) -> None:
 
 def no_reference_is_lost(before: Tables, after: Tables, plan: Plan) -> None:
     """Rows only go that say what another one says that stays."""
-    captured = [one for one in plan.changes if one.role == "captured"]
+    captured = [change for change in plan.changes if change.role == "captured"]
     for table in ("orders", "order_lines", "clubs", "notes"):
-        assert len(after[table]) == len(before[table]) - sum(one.row.table == table for one in captured)
+        assert len(after[table]) == len(before[table]) - sum(item.row.table == table for item in captured)
     assert {row["club"] for row in before["clubs"]} == {row["club"] for row in after["clubs"]}
 
 
@@ -288,9 +286,9 @@ def test_whatever_plans_of_two_rules_and_edits_of_others_meet_somebody_survives_
     """All plans are made first; then they are carried out in any order, while others write."""
     other = other.model_copy(update={"key": rule_of({"action": "delete"}, key=["phone"]).key})
     with shop_with(tables, ["no action"] * 4) as shop:
-        found = [finding for rule in (one, other) for finding in shop.findings(rule)]
-        groups = [{str(member.id[0]) for member in finding.members} for finding in found]
-        plans = [made for rule in (one, other) for made in shop.plans(rule) if isinstance(made, Plan)]
+        collected = [finding for rule in (one, other) for finding in shop.findings(rule)]
+        groups = [{str(member.id[0]) for member in finding.members} for finding in collected]
+        plans = [created for rule in (one, other) for created in shop.plans(rule) if isinstance(created, Plan)]
         random.shuffle(plans)
         for plan, edit in itertools.zip_longest(plans, between):
             if edit is not None:
@@ -304,15 +302,15 @@ def test_whatever_plans_of_two_rules_and_edits_of_others_meet_somebody_survives_
         assert all(group & left for group in joined(groups))
 
 
-def a_third_party(shop: PlannedShop, statement: str, one: int, other: int) -> None:
+def a_third_party(shop: PlannedShop, statement: str, first: int, second: int) -> None:
     with contextlib.suppress(sa.exc.IntegrityError):
-        shop.sql(statement.format(one, other))
+        shop.sql(statement.format(first, second))
 
 
 def joined(groups: list[set[str]]) -> list[set[str]]:
     """Groups that share a record as one: who was merged into a record that was merged on survives in the last one."""
-    found: list[set[str]] = []
+    values: list[set[str]] = []
     for group in groups:
-        touching = [one for one in found if one & group]
-        found = [one for one in found if not one & group] + [group.union(*touching)]
-    return found
+        touching = [item for item in values if item & group]
+        values = [item for item in values if not item & group] + [group.union(*touching)]
+    return values

@@ -1,7 +1,5 @@
 """A plan as people and programs see it, and `reconcile plan`."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3
@@ -54,9 +52,9 @@ def shop(tmp_path: Path) -> Iterator[PlannedShop]:
     with sqlite3.connect(tmp_path / "shop.db") as connection:
         connection.executescript(TABLES)
     connection.close()
-    made = PlannedShop(LOCAL, tmp_path)
-    yield made
-    made.close()
+    planned_shop = PlannedShop(LOCAL, tmp_path)
+    yield planned_shop
+    planned_shop.close()
 
 
 def project(shop: PlannedShop, clean: str) -> Project:
@@ -76,7 +74,7 @@ def merge(shop: PlannedShop, references: str = "repoint") -> Plan:
 def test_every_row_and_field_is_shown_before_and_after_the_record_that_stays_first(shop: PlannedShop) -> None:
     told = shown.for_people(merge(shop))
 
-    assert [(one.does, one.role, one.table, one.row) for one in told] == [
+    assert [(item.does, item.role, item.table, item.row) for item in told] == [
         ("update", "keeper", "customers", "id = 1"),
         ("delete", "surplus", "customers", "id = 2"),
         ("stay", "reference", "clubs", "customer = 1, club = go"),
@@ -100,11 +98,11 @@ def test_personal_data_is_hidden_wherever_it_stands_in_a_plan(shop: PlannedShop)
     marked = shop.plan(rule_of(clean, key=["email"]))
     gone = merge(shop, references="capture")
 
-    told = json.dumps([shown.to_json(one, PII) for one in (marked, gone)])
+    told = json.dumps([shown.to_json(item, PII) for item in (marked, gone)])
 
     for secret in ("ann@x.com", "Ann", "0221/4", "Elm"):
         assert secret not in told
-        assert secret in json.dumps([shown.to_json(one) for one in (marked, gone)])
+        assert secret in json.dumps([shown.to_json(item) for item in (marked, gone)])
     assert "vip, new" in told
 
 
@@ -137,9 +135,9 @@ def test_the_counts_are_those_of_the_changes(shop: PlannedShop) -> None:
 def test_what_is_over_a_limit_is_said() -> None:
     caps = Caps(records=100, share=10, group=5, money={"EUR": Decimal(50)})
 
-    said, over = shown.limits_said(caps, rows=11, group=6, money={"EUR": Decimal(60), "USD": Decimal(1)})
+    output, over = shown.limits_said(caps, rows=11, group=6, money={"EUR": Decimal(60), "USD": Decimal(1)})
 
-    assert said == ("11 of 100 rows, 11 of 10 rows (`share`), 6 of 5 records in one group, 60 of 50 EUR, 1 of 0 USD")
+    assert output == ("11 of 100 rows, 11 of 10 rows (`share`), 6 of 5 records in one group, 60 of 50 EUR, 1 of 0 USD")
     assert over == "rows (`share`) and EUR and USD"
 
 
@@ -183,7 +181,9 @@ def test_a_plan_has_the_documented_shape(shop: PlannedShop) -> None:
     here("run")  # the first run asks, so its plan has a time
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     documented = next(
-        one for one in map(json.loads, re.findall(r"```json\n(.*?)```", page, re.DOTALL)) if "plan_hash" in one
+        document
+        for document in map(json.loads, re.findall(r"```json\n(.*?)```", page, re.DOTALL))
+        if "plan_hash" in document
     )
 
     [printed] = here("plan", "--json").json
@@ -191,14 +191,14 @@ def test_a_plan_has_the_documented_shape(shop: PlannedShop) -> None:
     assert names(printed) == names(documented)
 
 
-def names(said: Any) -> Any:
+def names(value: Any) -> Any:
     """The names at every level but those that are columns."""
     return {
-        **dict.fromkeys(said),
-        "counts": set(said["counts"]),
-        "references": set(said["references"][0]),
-        "changes": {name for one in said["changes"] for name in one},
-        "fields": {name for one in said["changes"] for each in one["fields"].values() for name in each},
+        **dict.fromkeys(value),
+        "counts": set(value["counts"]),
+        "references": set(value["references"][0]),
+        "changes": {name for change in value["changes"] for name in change},
+        "fields": {name for change in value["changes"] for each in change["fields"].values() for name in each},
     }
 
 
@@ -236,7 +236,7 @@ def test_a_finding_of_a_rule_that_only_reports_has_no_plan(shop: PlannedShop) ->
     here = project(shop, MERGE)
     shop.sql("update customers set name = 'Ann' where id = 3")
     here("run")
-    [finding] = [one["id"] for one in here("findings", "--rule", "quiet", "--json").json]
+    [finding] = [item["id"] for item in here("findings", "--rule", "quiet", "--json").json]
 
     answer = here("plan", "--finding", finding)
 

@@ -1,7 +1,5 @@
 """What refers to a record that goes: nobody is left without a parent, and nobody goes unplanned. On three databases."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -50,9 +48,9 @@ def undo(shop: PlannedShop, result: Result) -> How:
 
 def _made(request: pytest.FixtureRequest, kind: str, folder: Path) -> PlannedShop:
     url = LOCAL if kind == "sqlite" else emptied(request.getfixturevalue(f"{kind}_server"))
-    made = PlannedShop(url, folder)
-    request.addfinalizer(made.close)
-    return made
+    planned_shop = PlannedShop(url, folder)
+    request.addfinalizer(planned_shop.close)
+    return planned_shop
 
 
 @pytest.fixture(
@@ -132,7 +130,7 @@ def test_what_a_cascade_would_delete_is_captured_to_the_last_grandchild(shop: Pl
 
     plan, after = there_and_back(shop, "capture", "customers", "orders", "positions")
 
-    gone = [(one.row.table, one.row.key[0][1]) for one in plan.changes if one.after is None]
+    gone = [(change.row.table, change.row.key[0][1]) for change in plan.changes if change.after is None]
     assert sorted((table, key[1]) for table, key in gone if key) == [
         ("customers", "2"),
         ("orders", "20"),
@@ -247,7 +245,9 @@ def test_a_child_that_the_keeper_has_already_is_captured_where_it_says_the_same(
     plan, after = there_and_back(shop, "repoint", "customers", "clubs")
 
     assert after["clubs"] == [(1, "chess", 2000), (1, "golf", 2001)]
-    assert [one.role for one in plan.changes if one.row.table == "clubs" and one.after is None] == ["captured"]
+    assert [change.role for change in plan.changes if change.row.table == "clubs" and change.after is None] == [
+        "captured"
+    ]
 
 
 def test_a_child_that_says_something_else_than_the_keepers_is_for_a_person(shop: PlannedShop) -> None:

@@ -1,7 +1,5 @@
 """Did it happen? What the target says about a plan whose COMMIT nobody heard the answer to; never a guess."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,21 +26,21 @@ def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CustomerSho
 
 
 def test_a_receipt_that_stands_was_done_and_the_rows_are_known_still(shop: CustomerShop) -> None:
-    one = job(shop.deletion(1, 2), "a")
-    [done] = perform(shop.target, [one], LIMITS)
+    item = job(shop.deletion(1, 2), "a")
+    [done] = perform(shop.target, [item], LIMITS)
 
-    answer = ask(shop.target, one, 20.0, None)
+    answer = ask(shop.target, item, 20.0, None)
 
     assert (answer.how, answer.images) == (How.DONE_BEFORE, done.images)
 
 
 def test_a_receipt_that_can_be_inserted_was_not_done_and_asking_leaves_none(shop: CustomerShop) -> None:
-    one = job(shop.deletion(1, 2), "a")
+    item = job(shop.deletion(1, 2), "a")
 
-    answers = [ask(shop.target, one, 20.0, None).how for _ in range(2)]
+    answers = [ask(shop.target, item, 20.0, None).how for _ in range(2)]
 
     assert answers == [How.NOT_DONE, How.NOT_DONE]
-    assert shop.target.receipts([receipt.key for receipt in one.receipts]) == {}
+    assert shop.target.receipts([receipt.key for receipt in item.receipts]) == {}
     assert len(shop.customers()) == 2
 
 
@@ -59,10 +57,10 @@ def test_a_target_that_does_not_answer_leaves_the_doubt(shop: CustomerShop, monk
         raise TargetError("Source 'shop' is not there", Outcome.NOT_DONE)
         yield
 
-    one = job(shop.deletion(1, 2), "a")
+    item = job(shop.deletion(1, 2), "a")
     monkeypatch.setattr(shop.source, "work", away)
 
-    assert ask(shop.target, one, 20.0, None).how is How.COMMIT_UNKNOWN
+    assert ask(shop.target, item, 20.0, None).how is How.COMMIT_UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -76,21 +74,21 @@ def test_a_target_that_does_not_answer_leaves_the_doubt(shop: CustomerShop, monk
     ids=["as before", "as after", "neither", "gone"],
 )
 def test_without_receipts_only_rows_that_are_exactly_so_decide(shop: CustomerShop, edit: str | None, how: How) -> None:
-    one = job(shop.marking(1, 2, status="twin"), "a", receipts=False)
+    item = job(shop.marking(1, 2, status="twin"), "a", receipts=False)
     if edit:
         shop.sql(edit)
 
-    assert ask(shop.target, one, 20.0, None).how is how
+    assert ask(shop.target, item, 20.0, None).how is how
 
 
 @pytest.mark.server
 @pytest.mark.parametrize("shop", ["postgres_url"], indirect=True)
 def test_postgresql_knows_by_name_whether_a_transaction_was_kept_even_when_rows_moved_on(shop: CustomerShop) -> None:
     names: list[str] = []
-    one = job(shop.marking(1, 2, status="twin"), "a", receipts=False)
-    perform(shop.target, [one], replace(LIMITS, named=lambda _jobs, name: names.append(name)))
+    item = job(shop.marking(1, 2, status="twin"), "a", receipts=False)
+    perform(shop.target, [item], replace(LIMITS, named=lambda _jobs, name: names.append(name)))
     shop.sql("UPDATE customers SET name = 'Zoe' WHERE id = 2")
 
     [name] = names
-    assert ask(shop.target, one, 20.0, name).how is How.DONE_BEFORE
-    assert ask(shop.target, one, 20.0, None).how is How.UNKNOWN
+    assert ask(shop.target, item, 20.0, name).how is How.DONE_BEFORE
+    assert ask(shop.target, item, 20.0, None).how is How.UNKNOWN

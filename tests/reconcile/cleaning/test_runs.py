@@ -1,7 +1,5 @@
 """Cleaning as people meet it: what a run does by itself, what it asks, what stops it, and what survives a kill."""
 
-from __future__ import annotations
-
 import datetime as dt
 import shutil
 import subprocess
@@ -110,7 +108,7 @@ def test_a_group_that_grows_never_repeats_the_effects_already_made(alone: World)
 
     assert alone.cleaning(report) == {"cleaned": 1}
     assert alone.shop.ids() == [1, 3]
-    assert [one.content.surplus for one in alone.plans()] == [('[["n","2"]]',), ('[["n","9"]]',)]
+    assert [plan.content.surplus for plan in alone.plans()] == [('[["n","2"]]',), ('[["n","9"]]',)]
 
 
 @pytest.mark.slow
@@ -239,13 +237,13 @@ def test_what_went_to_people_stays_with_them_when_the_limits_would_allow_it_agai
     world = World.at(tmp_path / "w", *rows, twins=ALONE | {"limits": {"records": 3, "share": "100%"}})
     world.run()
     world.run()
-    plans = {one.id for one in world.plans()}
+    plans = {plan.id for plan in world.plans()}
     world.rules["twins"] = ALONE
 
     report = world.run()
 
     assert world.cleaning(report) == {}
-    assert {one.id for one in world.plans()} == plans
+    assert {plan.id for plan in world.plans()} == plans
     assert len(world.shop.rows()) == 10
 
 
@@ -348,7 +346,7 @@ def test_an_approval_is_void_when_the_rule_was_edited_after_it(asking: World, ed
 
     assert asking.shop.ids() == [1, 2, 3]
     assert asking.findings() == {asking.only(): "open"}
-    assert [one.state for one in asking.plans()] == [PlanState.SKIPPED]
+    assert [plan.state for plan in asking.plans()] == [PlanState.SKIPPED]
 
 
 def test_an_approval_is_void_when_its_rule_asks_more_people_now(asking: World) -> None:
@@ -562,7 +560,7 @@ def test_a_finding_that_vanished_takes_its_plan_with_it(asking: World) -> None:
 
     asking.run()
 
-    assert [one.state for one in asking.plans()] == [PlanState.SKIPPED]
+    assert [plan.state for plan in asking.plans()] == [PlanState.SKIPPED]
     assert asking.findings() == {asking.only(): "resolved"}
 
 
@@ -644,7 +642,7 @@ def test_without_receipts_the_rows_say_whether_it_happened_and_else_a_person(
 
     alone.run()
 
-    states = {one.state for one in alone.plans()}
+    states = {plan.state for plan in alone.plans()}
     if then == "something else":
         assert (states, alone.shop.ids()) == ({PlanState.QUARANTINED}, ends)
         assert "1 cleaning has an unknown outcome" in alone.messages()
@@ -680,8 +678,8 @@ def test_quarantine_ends_by_a_persons_word_and_by_nothing_else(
     assert alone.findings() == {alone.only(): "quarantined"}
 
     with alone.decisions() as decisions:
-        [one] = decisions.quarantined()
-        decisions.judge(one.finding, said, note="I looked")
+        [item] = decisions.quarantined()
+        decisions.judge(item.finding, said, note="I looked")
 
     assert [plan.state for plan in alone.plans()] == [state]
     assert alone.findings() == {alone.only(): finding}
@@ -810,7 +808,7 @@ def test_a_database_that_stays_away_is_told_once_when_only_a_plan_in_doubt_waits
         with alone.open() as application:
             application.clean_due()
             with application.memory.read() as tx:
-                return [one.sentence.partition("\n")[0] for one in stored_troubles.ongoing(tx)]
+                return [item.sentence.partition("\n")[0] for item in stored_troubles.ongoing(tx)]
 
     first = told(1)
     later = [told(20) for _ in range(9)]
@@ -836,7 +834,7 @@ def test_a_plan_that_waited_too_long_is_planned_anew_by_the_next_run(tmp_path: P
     report = world.run()
 
     assert world.cleaning(report) == {"proposed": 1}
-    assert [one.state for one in world.plans()] == [PlanState.SKIPPED, PlanState.AWAITING]
+    assert [plan.state for plan in world.plans()] == [PlanState.SKIPPED, PlanState.AWAITING]
     assert world.approve(world.only()).ok
 
 
@@ -912,7 +910,7 @@ def test_a_time_that_a_record_has_already_is_not_set_again(
     for _ in range(4):
         world.run()
 
-    assert [one.state for one in world.plans()] == [PlanState.SUCCEEDED]
+    assert [plan.state for plan in world.plans()] == [PlanState.SUCCEEDED]
 
 
 @pytest.mark.slow
@@ -955,19 +953,19 @@ def test_only_the_columns_that_a_foreign_key_would_empty_are_ever_emptied(postgr
     engine = sa.create_engine(postgres_url)
     with engine.begin() as connection:
         link = "foreign key (tenant, person) references people on delete set null (person)"
-        for one in (
+        for item in (
             "create table people (tenant int, id int, email varchar(60), primary key (tenant, id))",
             f"create table orders (id int primary key, tenant int, person int, {link})",
             "insert into people values (1, 1, 'a@x'), (1, 2, 'a@x')",
             "insert into orders values (10, 1, 2)",
         ):
-            connection.exec_driver_sql(one)
-    said = {
+            connection.exec_driver_sql(item)
+    settings = {
         "sources": {"shop": {"type": "sql", "url": postgres_url}},
         "datasets": {"people": {"source": "shop", "table": "people", "id": ["tenant", "id"]}},
     }
     rule = {"clean": {"action": "delete", "references": "capture"}, "dataset": "people"}
-    world = World.at(tmp_path / "w", config=said, twins=rule)
+    world = World.at(tmp_path / "w", config=settings, twins=rule)
     world.run()
 
     with world.decisions() as decisions, pytest.raises(NotPlannable, match=r"ON DELETE SET NULL \(person\)"):

@@ -1,7 +1,5 @@
 """Each setting of cleaning does what its page says, from the configuration to the rows, through the commands."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -225,12 +223,12 @@ def test_two_people_approve_where_two_have_to(world: World) -> None:
     run(world)
     [finding] = findings(world)
 
-    one = world.command("approve", finding["id"], RECONCILE_ACTOR="ada")
+    first = world.command("approve", finding["id"], RECONCILE_ACTOR="ada")
     again = world.command("approve", finding["id"], RECONCILE_ACTOR="ada")
     between = world.shop.ids()
-    other = world.command("approve", finding["id"], RECONCILE_ACTOR="bob")
+    second = world.command("approve", finding["id"], RECONCILE_ACTOR="bob")
 
-    assert (one.code, other.code) == (0, 0)
+    assert (first.code, second.code) == (0, 0)
     assert again.code in (0, 4)
     assert between == [1, 2, 10, 11]
     assert world.shop.ids() == [1, 2, 10]
@@ -336,19 +334,19 @@ def test_a_configuration_that_was_edited_since_the_last_run_can_be_decided_with(
 
 @pytest.mark.slow
 def test_before_images_are_sealed_in_the_state_and_open_only_with_their_key(world: World) -> None:
-    one, two = "11" * 32, "22" * 32
+    item, two = "11" * 32, "22" * 32
     say(world, approval="required", top="encryption_key: '${secret:KEY}'")
     add(world, *pair(10, EMAIL))
     world.shop.sql("update customers set name = 'canary-name-5e2b' where id = 11;")
-    run(world, KEY=one)
-    [finding] = findings(world, KEY=one)
-    assert world.command("approve", finding["id"], KEY=one).code == 0
+    run(world, KEY=item)
+    [finding] = findings(world, KEY=item)
+    assert world.command("approve", finding["id"], KEY=item).code == 0
     kept = (world.folder / "reconcile.db").read_bytes()
 
     say(world, approval="required")
     without = world.command("undo", finding["id"])
     say(world, approval="required", top="encryption_key: ['${secret:NEW}', '${secret:KEY}']")
-    rotated = world.command("undo", finding["id"], NEW=two, KEY=one)
+    rotated = world.command("undo", finding["id"], NEW=two, KEY=item)
 
     assert b"canary-name-5e2b" not in kept
     assert without.code == 3
@@ -380,11 +378,11 @@ def test_money_that_cannot_be_counted_waits_for_people_where_money_is_limited(
 
     answer = run(world)
 
-    waiting = next(one["id"] for one in findings(world) if one["key"] == {"email": "a@x"})
-    [said] = [one["cleaning"] for one in answer.json["rules"]]
+    waiting = next(finding["id"] for finding in findings(world) if finding["key"] == {"email": "a@x"})
+    [cleaning] = [rule["cleaning"] for rule in answer.json["rules"]]
     assert (world.shop.ids(), states(world)) == ([1, 2, 10, 11, 20], ["awaiting_approval", "cleaned"])
     assert answer.code == 4
-    assert said["uncounted"].startswith(f"Money cannot be counted in 1 record of {waiting} (no ")
+    assert cleaning["uncounted"].startswith(f"Money cannot be counted in 1 record of {waiting} (no ")
     assert "amount of record 11: it has no" in world.command("plan", "--finding", waiting).out
     refused = world.command("approve", waiting)
     assert refused.code == 4

@@ -1,7 +1,5 @@
 """A rule stops cleaning when its dataset does not look as it did: columns, types, empty values, size, groups."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import sqlite3
@@ -70,16 +68,16 @@ class ShapeHistory:
         path.write_text(PROJECT.format(url=self.shop.url, more=more))
         with closing(Application(load(path, {}))) as app:
             rule, subject = app.rule("twins"), app.subject("customers")
-            found = detect(rule, {"customers": subject}, dt.datetime(2026, 11, 21, tzinfo=dt.UTC), app.budget)
+            detection = detect(rule, {"customers": subject}, dt.datetime(2026, 11, 21, tzinfo=dt.UTC), app.budget)
             with self.store.begin() as tx:
                 binding = binding_of(app.project, rule)
-                return shape.refuse(tx, rule, found, name or f"run-{self.runs}", binding)
+                return shape.refuse(tx, rule, detection, name or f"run-{self.runs}", binding)
 
     def whole_run(self, day: int, more: str, clean: str = "clean: {action: set, values: {note: twin}}") -> RunReport:
         """A run from detection to cleaning, in the state that the configuration names."""
         path = self.folder / "reconcile.yaml"
-        said = PROJECT.format(url=self.shop.url, more="")
-        path.write_text(said.replace("clean: {action: set, values: {note: twin}}", clean + more))
+        p_r_o_j_e_c_t = PROJECT.format(url=self.shop.url, more="")
+        path.write_text(p_r_o_j_e_c_t.replace("clean: {action: set, values: {note: twin}}", clean + more))
         with closing(Application(load(path, {}))) as app:
             return app.run("nightly", slot=f"2026-11-{day:02d}T05:00:00Z")
 
@@ -101,11 +99,11 @@ class ShapeHistory:
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.server)])
 def history(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ShapeHistory]:
     if request.param == "sqlite":
-        made = ShapeHistory(LOCAL, tmp_path)
+        shape_history = ShapeHistory(LOCAL, tmp_path)
     else:
-        made = ShapeHistory(emptied(request.getfixturevalue("postgres_server")), tmp_path)
-    with closing(made.store):
-        yield made
+        shape_history = ShapeHistory(emptied(request.getfixturevalue("postgres_server")), tmp_path)
+    with closing(shape_history.store):
+        yield shape_history
 
 
 CHANGES = {
@@ -326,7 +324,7 @@ def test_a_column_that_decides_and_is_suddenly_empty_cleans_nothing_by_itself(
     shop.sql(f"update customers set {column} = null")
     shop.sql("insert into customers values (100, 'q@x', null, null), (101, 'q@x', null, null)")
 
-    said = " ".join(project("run").said.split())
+    text = " ".join(project("run").said.split())
 
     assert len(shop.ids()) == records + 2
-    assert f"column {column} is empty" in said
+    assert f"column {column} is empty" in text

@@ -1,7 +1,5 @@
 """One side of a comparison is cleaned: by plans without a keeper, on evidence of both sides, once, and undone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

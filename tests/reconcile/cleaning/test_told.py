@@ -1,7 +1,5 @@
 """What became of every cleaning is told: once while it waits, and once at its end, wherever it was executed."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import sqlite3
@@ -20,6 +18,8 @@ from reconcile.people import tokens
 from reconcile.views import plans
 from tests.support.web import Browser, cheap_hashes, site_of
 from tests.support.world import ALONE, TWO, World
+
+pytestmark = pytest.mark.slow
 
 __all__ = ["cheap_hashes"]
 
@@ -66,7 +66,6 @@ def resume(world: World, subject: str) -> None:
         pauses.resume(tx, subject, by="anna")
 
 
-@pytest.mark.slow
 def test_automatic_cleaning_that_waits_for_a_pause_is_told_when_it_waits_and_when_it_is_done(tmp_path: Path) -> None:
     world = world_at(tmp_path / "w")
     pause(world, pauses.of_source("shop"))
@@ -83,7 +82,6 @@ def test_automatic_cleaning_that_waits_for_a_pause_is_told_when_it_waits_and_whe
     assert world.shop.ids() == [1, 3]
 
 
-@pytest.mark.slow
 def test_plans_that_people_were_asked_about_say_that_they_wait_though_no_approval_is_needed_now(tmp_path: Path) -> None:
     world = world_at(tmp_path / "w", approval="required")
     world.run()
@@ -113,7 +111,6 @@ def test_plans_that_people_were_asked_about_say_that_they_wait_though_no_approva
         assert sentence in site.browser("bob").get(f"/findings/{name}").text
 
 
-@pytest.mark.slow
 def test_an_undo_and_an_expired_approval_are_told_once(tmp_path: Path) -> None:
     world = world_at(tmp_path / "w", approval="required", approval_expires="1d")
     world.run()
@@ -135,7 +132,6 @@ def test_an_undo_and_an_expired_approval_are_told_once(tmp_path: Path) -> None:
     assert told(world)["cleaned"] == 1
 
 
-@pytest.mark.slow
 def test_what_serve_executes_between_runs_is_told_once_it_is_settled(tmp_path: Path) -> None:
     world = world_at(tmp_path / "w")
     pause(world, pauses.of_source("shop"))
@@ -158,7 +154,6 @@ def test_what_serve_executes_between_runs_is_told_once_it_is_settled(tmp_path: P
     assert told(world) == {"waiting": 1, "cleaned": 1}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("point", "waited"),
     [("store.done.committed", {}), ("store.sent.committed", {"waiting": 1}), ("target.committed", {})],
@@ -195,7 +190,6 @@ def _in_serve(world: World) -> None:
         application.deliver()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("outcome", ["cleaned", "stale", "withdrawn"])
 @pytest.mark.parametrize("door", [_in_run, _in_serve])
 @pytest.mark.parametrize("deferred", list(_DEFERRED))
@@ -221,7 +215,6 @@ def test_each_outcome_of_a_deferred_plan_has_one_message_and_one_entry(
     assert logged(world).total() == (2 if outcome == "stale" and told(world)["cleaned"] else 1)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("door", [_in_run, _in_serve])
 @pytest.mark.parametrize("is_undo", [False, True], ids=["cleaning", "undo"])
 def test_a_cleaning_or_an_undo_that_fails_is_told_once_by_whoever_executes_it(
@@ -258,7 +251,6 @@ def test_a_cleaning_or_an_undo_that_fails_is_told_once_by_whoever_executes_it(
     assert world.shop.ids() == ([1, 3] if is_undo else [1, 2, 3])
 
 
-@pytest.mark.slow
 def test_a_message_about_cleanings_says_of_which_findings_and_what_they_do(tmp_path: Path) -> None:
     world = world_at(tmp_path / "w")
 
@@ -269,7 +261,6 @@ def test_a_message_about_cleanings_says_of_which_findings_and_what_they_do(tmp_p
     assert plans == [{"finding": world.only(), "what": "cleaned", "does": "delete 1 record", "why": None}]
 
 
-@pytest.mark.slow
 def test_a_plan_that_the_database_refuses_is_told_with_the_reason(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, twins=ALONE)
     world.config["channels"] = {"team": {"type": "file", "path": "messages.jsonl", "format": "jsonl"}}
@@ -289,7 +280,6 @@ def test_a_plan_that_the_database_refuses_is_told_with_the_reason(tmp_path: Path
     assert plan["why"].startswith("A constraint of the target forbids it: ")
 
 
-@pytest.mark.slow
 def test_a_plan_that_expired_is_shown_as_expired_wherever_it_is_shown(tmp_path: Path) -> None:
     world = world_at(tmp_path / "w", approval="required", approval_expires="1d")
     world.run()
@@ -302,14 +292,13 @@ def test_a_plan_that_expired_is_shown_as_expired_wherever_it_is_shown(tmp_path: 
     assert isinstance(before, plans.PlanView)
     assert (before.is_expired, before.next_step[:20]) == (False, "waiting for approval")
     assert any(remark.startswith("it can be approved until ") for remark in before.remarks)
-    said = {words: " ".join(answer.said.split()) for words, answer in shown.items()}
-    assert all("reconcile approve" not in text for text in said.values())
-    assert "its plan expired, and the next run plans it again: reconcile run" in said[f"plan --finding {name}"]
-    assert "reconcile run, which plans it again: its plan expired" in said[f"show {name}"]
-    assert "1 plan expired before approval and execution" in said["status"]
+    mapping = {words: " ".join(answer.said.split()) for words, answer in shown.items()}
+    assert all("reconcile approve" not in text for text in mapping.values())
+    assert "its plan expired, and the next run plans it again: reconcile run" in mapping[f"plan --finding {name}"]
+    assert "reconcile run, which plans it again: its plan expired" in mapping[f"show {name}"]
+    assert "1 plan expired before approval and execution" in mapping["status"]
 
 
-@pytest.mark.slow
 def test_a_cleaning_that_waited_while_its_rule_was_renamed_is_told_under_the_new_name(tmp_path: Path) -> None:
     world = world_at(tmp_path / "w", approval="required")
     world.run()
@@ -328,7 +317,6 @@ def test_a_cleaning_that_waited_while_its_rule_was_renamed_is_told_under_the_new
     assert [(cleaning["rule"], cleaning["cleaned"]) for cleaning in cleanings] == [("same", 1)]
 
 
-@pytest.mark.slow
 def test_each_channel_of_a_rule_hears_what_its_cleanings_came_to_whichever_job_made_them(tmp_path: Path) -> None:
     world = world_at(tmp_path / "w")
     world.config["channels"] |= {"desk": {"type": "file", "path": "desk.jsonl", "format": "jsonl"}}
@@ -347,7 +335,6 @@ def test_each_channel_of_a_rule_hears_what_its_cleanings_came_to_whichever_job_m
     assert cleaned == {"messages": 1, "desk": 1}
 
 
-@pytest.mark.slow
 def test_a_new_plan_is_announced_when_the_one_that_one_of_two_people_approved_is_void(tmp_path: Path) -> None:
     world = world_at(tmp_path / "w", approval="two_person")
     world.run()

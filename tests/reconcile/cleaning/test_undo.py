@@ -1,7 +1,5 @@
 """What was done is taken back: field by field, newest first, and nothing that somebody else wrote since is lost."""
 
-from __future__ import annotations
-
 import datetime as dt
 import tempfile
 import time
@@ -29,6 +27,8 @@ from tests.reconcile.cleaning.customer_shop import CustomerShop, job
 from tests.support.shop import LOCAL
 from tests.support.world import DELETE, TWO, World, commit_unanswered
 
+pytestmark = pytest.mark.slow
+
 MARK = {"clean": {"action": "set", "values": {"name": "twin"}}, "where": "name <> 'twin'"}
 ALONE = {"approval": "none"}
 FOUR = (*TWO, (4, "b@x", "Bo"))
@@ -41,7 +41,6 @@ def _cleaned(tmp_path: Path, *rows: tuple[Any, ...], **rules: Any) -> World:
     return world
 
 
-@pytest.mark.slow
 def test_a_deleted_record_is_there_again_as_it_was_and_its_finding_is_settled(tmp_path: Path) -> None:
     world = _cleaned(tmp_path, *TWO, twins=DELETE | ALONE)
     assert world.shop.ids() == [1, 3]
@@ -52,11 +51,10 @@ def test_a_deleted_record_is_there_again_as_it_was_and_its_finding_is_settled(tm
     assert undone.undone == (world.only(),)
     assert world.shop.rows() == list(TWO)
     assert world.findings() == {world.only(): "undone"}
-    assert [one.state for one in world.plans()] == [PlanState.COMPENSATED, PlanState.SUCCEEDED]
+    assert [plan.state for plan in world.plans()] == [PlanState.COMPENSATED, PlanState.SUCCEEDED]
     assert world.intact()
 
 
-@pytest.mark.slow
 def test_undoing_twice_is_undoing_once(tmp_path: Path) -> None:
     world = _cleaned(tmp_path, *TWO, twins=DELETE | ALONE)
     world.undo(world.only())
@@ -75,7 +73,6 @@ def test_an_undo_of_what_was_never_cleaned_is_refused(tmp_path: Path) -> None:
         world.undo(world.only())
 
 
-@pytest.mark.slow
 def test_a_whole_run_is_taken_back(tmp_path: Path) -> None:
     world = _cleaned(tmp_path, *FOUR, twins=DELETE | ALONE)
     assert world.shop.ids() == [1, 3]
@@ -87,7 +84,6 @@ def test_a_whole_run_is_taken_back(tmp_path: Path) -> None:
     assert world.shop.rows() == list(FOUR)
 
 
-@pytest.mark.slow
 def test_a_field_that_somebody_changed_since_stops_the_undo_and_is_named(tmp_path: Path) -> None:
     world = _cleaned(tmp_path, *FOUR, twins=MARK | ALONE)
     assert [row[2] for row in world.shop.rows()] == ["Anna", "twin", "Bob", "twin"]
@@ -103,7 +99,6 @@ def test_a_field_that_somebody_changed_since_stops_the_undo_and_is_named(tmp_pat
     assert len(partly.conflicts) == 1
 
 
-@pytest.mark.slow
 def test_other_fields_of_the_row_keep_what_others_wrote(tmp_path: Path) -> None:
     world = _cleaned(tmp_path, *TWO, twins=MARK | ALONE)
     world.shop.sql("UPDATE customers SET email = 'new@x' WHERE id = 2")
@@ -122,7 +117,6 @@ def test_an_id_that_somebody_took_since_is_a_conflict(tmp_path: Path) -> None:
     assert (2, "z@x", "Zoe") in world.shop.rows()
 
 
-@pytest.mark.slow
 def test_a_later_cleaning_of_the_same_rows_is_named_and_taken_back_first(tmp_path: Path) -> None:
     first = {"clean": {"action": "set", "values": {"name": "one"}}, "where": "name <> 'one' and name <> 'two'"}
     second = {
@@ -134,8 +128,8 @@ def test_a_later_cleaning_of_the_same_rows_is_named_and_taken_back_first(tmp_pat
     for _ in range(4):
         world.run()
     assert [row[2] for row in world.shop.rows()] == ["Anna", "two", "Bob"]
-    early = next(one.finding for one in world.plans() if one.rule == "early")
-    late = next(one.finding for one in world.plans() if one.rule == "late")
+    early = next(plan.finding for plan in world.plans() if plan.rule == "early")
+    late = next(plan.finding for plan in world.plans() if plan.rule == "late")
 
     with pytest.raises(Conflicts, match=f"{late}; `--with-later`"):
         world.undo(early)
@@ -154,7 +148,6 @@ def test_after_the_undo_window_it_is_too_late_and_says_so(tmp_path: Path) -> Non
     assert world.shop.ids() == [1, 3]
 
 
-@pytest.mark.slow
 def test_what_was_undone_can_be_opened_and_cleaned_again(tmp_path: Path) -> None:
     world = _cleaned(tmp_path, *TWO, twins=DELETE | ALONE)
     world.undo(world.only())
@@ -166,7 +159,6 @@ def test_what_was_undone_can_be_opened_and_cleaned_again(tmp_path: Path) -> None
     assert world.shop.ids() == [1, 3]
 
 
-@pytest.mark.slow
 def test_later_cleanings_are_told_by_the_order_they_were_done_in_though_the_clock_was_set_back(tmp_path: Path) -> None:
     first = {"clean": {"action": "set", "values": {"name": "one"}}, "where": "name <> 'one' and name <> 'two'"}
     second = {"clean": {"action": "set", "values": {"name": "two"}}, "where": "name = 'one' or id = 1"}
@@ -175,8 +167,8 @@ def test_later_cleanings_are_told_by_the_order_they_were_done_in_though_the_cloc
     for ago in (0, 0, 2):  # the later one is done two hours before the earlier one, as the clock has it
         world.clock = now - dt.timedelta(hours=ago)
         world.run()
-    [early] = [one.finding for one in world.plans() if one.rule == "early"]
-    [late] = [one.finding for one in world.plans() if one.rule == "late"]
+    [early] = [plan.finding for plan in world.plans() if plan.rule == "early"]
+    [late] = [plan.finding for plan in world.plans() if plan.rule == "late"]
     assert world.approve(late).ok
     assert [row[2] for row in world.shop.rows()] == ["Anna", "two", "Bob"]
     [done, later] = [next(p.ended_at for p in world.plans(name)) for name in (early, late)]
@@ -227,7 +219,6 @@ def _changes(world: World) -> None:
 UNTOLD = "1 undo did not complete."
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("how", ["serve", "run"])
 @pytest.mark.parametrize("happens", [_changes, _refuses])
 def test_an_undo_that_waited_and_cannot_be_done_is_told_once_to_whoever_hears_of_the_rule(
@@ -255,7 +246,6 @@ def test_an_undo_that_waited_and_cannot_be_done_is_told_once_to_whoever_hears_of
     assert world.intact()
 
 
-@pytest.mark.slow
 def test_a_finding_that_waits_for_somebody_is_not_told_again_because_an_undo_of_it_was_not_done(tmp_path: Path) -> None:
     """It came back while the undo waited, and its new plan was told already."""
     world = _waiting(tmp_path, {"clean": {"action": "set", "values": {"name": "twin"}}})
@@ -276,7 +266,6 @@ def test_a_finding_that_waits_for_somebody_is_not_told_again_because_an_undo_of_
     assert "awaits approval" not in news
 
 
-@pytest.mark.slow
 def test_a_rule_that_cannot_be_checked_tells_of_its_undo_all_the_same(tmp_path: Path) -> None:
     world = _waiting(tmp_path)
     _changes(world)
@@ -293,7 +282,6 @@ def test_a_rule_that_cannot_be_checked_tells_of_its_undo_all_the_same(tmp_path: 
     assert world.messages().removeprefix(told).count(UNTOLD) == 1
 
 
-@pytest.mark.slow
 def test_an_undo_of_which_nobody_knows_whether_it_was_done_is_told_too(tmp_path: Path) -> None:
     world = _waiting(tmp_path, DELETE)
     _resume(world)
@@ -310,27 +298,26 @@ def test_an_undo_of_which_nobody_knows_whether_it_was_done_is_told_too(tmp_path:
     world.run()
 
     assert world.messages().removeprefix(told).count(UNTOLD) == 1
-    undo = next(one.id for one in world.plans() if one.undoes)
+    undo = next(plan.id for plan in world.plans() if plan.undoes)
     with world.decisions() as decisions:
         assert "The undo of" in decisions.judge(undo, "done").sentence
     assert world.intact()
 
 
-@pytest.mark.slow
 def test_an_undo_that_waits_can_be_withdrawn_and_asked_for_again(tmp_path: Path) -> None:
     world = _waiting(tmp_path)
 
     with world.decisions("ben") as decisions:
-        said = decisions.reject(world.only(), note="one person after all")
+        decision = decisions.reject(world.only(), note="one person after all")
         with pytest.raises(NothingProposed):
             decisions.reject(world.only())
     _resume(world)
     with world.open() as application:
         application.clean_due()
         with application.store.read() as tx:
-            [by] = [one.actor for one in log.entries(tx, finding=world.only(), event="plan.skipped")]
+            [by] = [entry.actor for entry in log.entries(tx, finding=world.only(), event="plan.skipped")]
 
-    assert "is withdrawn" in said.sentence
+    assert "is withdrawn" in decision.sentence
     assert (world.findings(), by) == ({world.only(): "cleaned"}, "ben")
     assert [row[2] for row in world.shop.rows()] == ["Anna", "twin", "Bob"]
     assert world.events("finding.not_undone") == []
@@ -338,7 +325,6 @@ def test_an_undo_that_waits_can_be_withdrawn_and_asked_for_again(tmp_path: Path)
     assert world.intact()
 
 
-@pytest.mark.slow
 def test_an_undo_that_waits_is_not_called_done_when_it_is_asked_for_again(tmp_path: Path) -> None:
     world = _waiting(tmp_path)
 
@@ -347,7 +333,6 @@ def test_an_undo_that_waits_is_not_called_done_when_it_is_asked_for_again(tmp_pa
     assert (again.undone_before, [finding for finding, _ in again.failed]) == ((), [world.only()])
 
 
-@pytest.mark.slow
 def test_an_undo_that_was_tried_and_waits_for_its_next_attempt_can_be_withdrawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -364,13 +349,12 @@ def test_an_undo_that_was_tried_and_waits_for_its_next_attempt_can_be_withdrawn(
     with world.decisions() as decisions:
         decisions.reject(world.only())
 
-    assert [one.state for one in world.plans()] == [PlanState.SUCCEEDED, PlanState.SKIPPED]
+    assert [plan.state for plan in world.plans()] == [PlanState.SUCCEEDED, PlanState.SKIPPED]
     assert world.findings() == {world.only(): "cleaned"}
     assert world.undo(world.only()).undone == (world.only(),)
     assert world.intact()
 
 
-@pytest.mark.slow
 def test_an_undo_that_waited_and_is_tried_by_hand_says_what_became_of_it(tmp_path: Path) -> None:
     world = _waiting(tmp_path)
     with world.decisions() as decisions:
@@ -384,7 +368,6 @@ def test_an_undo_that_waited_and_is_tried_by_hand_says_what_became_of_it(tmp_pat
     assert done.sentence.startswith(f"{world.only()} is undone: ")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("born", ["", " ON DELETE CASCADE"])
 def test_who_may_refer_to_a_moved_record_since_the_undo_was_planned_stops_it(tmp_path: Path, born: str) -> None:
     """Nobody looked at these rows, which nobody planned to lose."""
@@ -427,7 +410,6 @@ def test_another_table_that_is_made_while_an_undo_waits_does_not_stop_it(tmp_pat
     assert (world.shop.ids(), world.shop.rows("kept")) == ([1, 2, 3], [])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("label", ["undo.planned", "undo.committed", "store.sent.committed", "target.committed"])
 def test_an_undo_that_is_killed_anywhere_is_finished_once(tmp_path: Path, label: str) -> None:
     world = _cleaned(tmp_path, *TWO, twins=DELETE | ALONE)
@@ -447,7 +429,6 @@ def test_an_undo_that_is_killed_anywhere_is_finished_once(tmp_path: Path, label:
     assert world.intact()
 
 
-@pytest.mark.slow
 def test_the_run_after_an_undo_that_was_killed_finishes_it_and_tells_it_once(tmp_path: Path) -> None:
     world = _cleaned(tmp_path, *TWO, twins=DELETE | ALONE)
     messages = world.messages()
@@ -474,7 +455,6 @@ EDITS = st.lists(
 LIMITS = TransactionLimits(lambda: 20.0)
 
 
-@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     names=st.lists(NAMES, min_size=5, max_size=5),
@@ -520,9 +500,9 @@ def _undo_of_apply(shop: CustomerShop, plan: Plan, edits: list[tuple[str, int, s
     names = rows_of(result.images)
     with shop.target.work(20.0) as work:
         now = {name: dict(row.cells) for name, row in work.lock(names).items()}
-    made = inverse("a", plan, result.images, now)
-    if made.plan is not None:
-        [undone] = perform(shop.target, [job(made.plan, "b")], LIMITS)
+    undo = inverse("a", plan, result.images, now)
+    if undo.plan is not None:
+        [undone] = perform(shop.target, [job(undo.plan, "b")], LIMITS)
         assert undone.how in (How.DONE, How.CONFLICT)
         if undone.how is How.CONFLICT:  # somebody deleted a record that a restored one refers to
             assert _cells(shop) == edited
@@ -531,18 +511,18 @@ def _undo_of_apply(shop: CustomerShop, plan: Plan, edits: list[tuple[str, int, s
 
     for cell in before.keys() | done.keys() | edited.keys():
         touched = done.get(cell) != edited.get(cell)
-        assert after.get(cell) == (edited.get(cell) if touched else before.get(cell)) or made.conflicts, cell
+        assert after.get(cell) == (edited.get(cell) if touched else before.get(cell)) or undo.conflicts, cell
         if touched and cell in done:
             assert after.get(cell) == edited.get(cell), "what others wrote stays"
 
 
 def _cells(shop: CustomerShop) -> dict[tuple[str, int, str], Any]:
     """Every field of every row, by table, id and column."""
-    found = {}
+    result = {}
     for table, columns in (("customers", ("email", "name", "status", "touched")), ("orders", ("customer", "total"))):
         for row in shop.sql(f"SELECT id, {', '.join(columns)} FROM {table}"):
-            found |= {(table, row[0], name): value for name, value in zip(columns, row[1:], strict=True)}
-    return found
+            result |= {(table, row[0], name): value for name, value in zip(columns, row[1:], strict=True)}
+    return result
 
 
 def _edit(shop: CustomerShop, what: str, number: int, name: str) -> None:
@@ -568,17 +548,17 @@ def test_what_was_deleted_marked_and_moved_comes_back_on_every_database(
     assert shop.target.remembers()
     before = (shop.customers(), shop.sql("SELECT * FROM orders"))
     plans = {"a": shop.repointing(1, 2, 7), "b": shop.marking(3, 4, status="twin")}
-    results = perform(shop.target, [job(one, name) for name, one in plans.items()], LIMITS)
-    assert {one.how for one in results} == {How.DONE}
+    results = perform(shop.target, [job(plan, name) for name, plan in plans.items()], LIMITS)
+    assert {item.how for item in results} == {How.DONE}
 
-    for one in results:
-        assert one.images is not None
+    for result in results:
+        assert result.images is not None
         with shop.target.work(20.0) as work:
-            now = {name: dict(row.cells) for name, row in work.lock(rows_of(one.images)).items()}
-        made = inverse(one.job.id, one.job.plan, one.images, now)
-        assert made.plan is not None
-        assert not made.conflicts
-        [undone] = perform(shop.target, [job(made.plan)], LIMITS)
+            now = {name: dict(row.cells) for name, row in work.lock(rows_of(result.images)).items()}
+        undo = inverse(result.job.id, result.job.plan, result.images, now)
+        assert undo.plan is not None
+        assert not undo.conflicts
+        [undone] = perform(shop.target, [job(undo.plan)], LIMITS)
         assert undone.how is How.DONE, undone.why
 
     assert (shop.customers(), shop.sql("SELECT * FROM orders")) == before
@@ -590,7 +570,6 @@ def test_what_was_deleted_marked_and_moved_comes_back_on_every_database(
     [["email", "name"], [{"email": ["mailbox"]}], ["name"]],
     ids=["one column more", "another normaliser", "another column"],
 )
-@pytest.mark.slow
 def test_what_was_taken_back_is_not_cleaned_again_when_the_key_of_its_rule_was_edited(
     tmp_path: Path, key: list[Any]
 ) -> None:
@@ -606,7 +585,6 @@ def test_what_was_taken_back_is_not_cleaned_again_when_the_key_of_its_rule_was_e
     assert "awaiting_approval" not in world.findings().values()
 
 
-@pytest.mark.slow
 def test_what_was_taken_back_is_proposed_under_the_edited_key_when_a_person_reopens_it(tmp_path: Path) -> None:
     twins = ((1, "a@x", "Ann"), (2, "a@x", "Ann"))
     world = _cleaned(tmp_path, *twins, twins=DELETE | ALONE)

@@ -1,7 +1,5 @@
 """Undo meets other rows: what came since stays, and what waits is done in order or told."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -9,6 +7,8 @@ import pytest
 from reconcile.cleaning.undo import Conflicts
 from reconcile.coordination import pauses
 from tests.support.world import ALONE, MARK, TWO, World
+
+pytestmark = pytest.mark.slow
 
 ORDERS = "CREATE TABLE orders (id INTEGER PRIMARY KEY, customer INTEGER REFERENCES customers (id){})"
 
@@ -19,7 +19,6 @@ LINES = "CREATE TABLE lines (id INTEGER PRIMARY KEY, of INTEGER REFERENCES order
 SOMEBODY = "INSERT INTO customers VALUES (2, 'zoe@x', 'Zoe')"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("references", "links"), [("repoint", ""), ("capture", " ON DELETE CASCADE"), ("capture", " ON DELETE SET NULL")]
 )
@@ -58,7 +57,6 @@ def moved(folder: Path) -> World:
     return world
 
 
-@pytest.mark.slow
 def test_a_record_that_cannot_come_back_stays_where_it_was_moved_to(tmp_path: Path) -> None:
     """Else it would be nowhere at all."""
     world = moved(tmp_path / "w")
@@ -75,7 +73,6 @@ NOTES = "CREATE TABLE notes (id INTEGER PRIMARY KEY, of INTEGER REFERENCES kept 
 NOTE = "INSERT INTO notes VALUES (1, 2)"
 
 
-@pytest.mark.slow
 def test_an_undo_deletes_no_row_that_somebody_refers_to_by_now(tmp_path: Path) -> None:
     """A cascade would take rows that nobody planned."""
     world = moved(tmp_path / "w")
@@ -92,7 +89,6 @@ def test_an_undo_deletes_no_row_that_somebody_refers_to_by_now(tmp_path: Path) -
     )
 
 
-@pytest.mark.slow
 def test_who_comes_to_refer_while_an_undo_waits_stops_it(tmp_path: Path) -> None:
     world = moved(tmp_path / "w")
     world.shop.sql(NOTES)
@@ -111,7 +107,6 @@ def test_who_comes_to_refer_while_an_undo_waits_stops_it(tmp_path: Path) -> None
     assert world.findings() == {world.only(): "cleaned"}
 
 
-@pytest.mark.slow
 def test_what_is_to_be_taken_back_is_not_forgotten_because_another_plan_is_turned_down(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, twins={"clean": {"action": "set", "values": {"name": "twin"}}})
     world.run()
@@ -132,14 +127,13 @@ def test_what_is_to_be_taken_back_is_not_forgotten_because_another_plan_is_turne
     assert world.shop.rows() == [*TWO, (9, "a@x", "Anne")]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a", "c", "f", "g"])
 def test_undos_that_had_to_wait_are_carried_out_in_the_order_they_were_planned_in(name: str, tmp_path: Path) -> None:
     """The second one begins with what the first one leaves; the other way round it would be stale, and forgotten."""
     world = World.at(tmp_path / "w", *TWO, **{f"{name}-marks": MARK, f"{name}-deletes": ALONE})
     world.run()
     world.run()
-    [marked] = [one.finding for one in world.plans() if one.action == "set"]
+    [marked] = [plan.finding for plan in world.plans() if plan.action == "set"]
     with world.open() as application, application.store.begin() as tx:
         pauses.pause(tx, pauses.of_source("shop"), reason="a look", by="anna")
     assert len(world.undo(marked, with_later=True).failed) == 2

@@ -1,7 +1,5 @@
 """Plans that were damaged or have an unknown outcome: others go on, and a person has a way out."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -22,6 +20,8 @@ from reconcile.store import tables
 from tests.reconcile.journal.journal import STATE, TTL, Journal, plan
 from tests.support.world import DELETE, TWO, World, asking, commit_unanswered
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["asking"]
 
 
@@ -33,13 +33,12 @@ def tamper(world: World, finding: str | None = None) -> None:
         connection.commit()
 
 
-@pytest.mark.slow
 def test_the_finding_of_a_damaged_plan_goes_into_quarantine_with_it_and_has_a_way_out(asking: World) -> None:
     asking.approve(asking.only(), later=True)
     tamper(asking)
 
     asking.run()
-    assert ([one.state for one in asking.plans()], asking.shop.ids()) == ([PlanState.QUARANTINED], [1, 2, 3])
+    assert ([item.state for item in asking.plans()], asking.shop.ids()) == ([PlanState.QUARANTINED], [1, 2, 3])
     assert asking.findings() == {asking.only(): "quarantined"}
 
     with asking.decisions() as decisions:
@@ -48,7 +47,6 @@ def test_the_finding_of_a_damaged_plan_goes_into_quarantine_with_it_and_has_a_wa
     assert (asking.findings(), asking.shop.ids()) == ({asking.only(): "cleaned"}, [1, 3])
 
 
-@pytest.mark.slow
 def test_a_damaged_plan_in_doubt_keeps_no_other_from_being_settled(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, (4, "b@x", "Bo"), twins=DELETE)
     world.run()
@@ -57,7 +55,7 @@ def test_a_damaged_plan_in_doubt_keeps_no_other_from_being_settled(tmp_path: Pat
 
     with commit_unanswered():
         world.run()
-    assert {one.state for one in world.plans()} == {PlanState.UNKNOWN}
+    assert {item.state for item in world.plans()} == {PlanState.UNKNOWN}
     bad, good = sorted(world.findings())
     tamper_all = "UPDATE plans SET content = content || ' ' WHERE finding = ?"
     with closing(sqlite3.connect(world.folder / "reconcile.db")) as connection:
@@ -93,11 +91,10 @@ def test_a_plan_in_doubt_that_cannot_be_asked_about_is_in_nobodys_hand(
     with asking.decisions() as decisions:
         answer = decisions.approve(asking.only())
 
-    [one] = asking.plans()
-    assert (answer.state, one.state, one.owner) == (PlanState.UNKNOWN, PlanState.UNKNOWN, None)
+    [item] = asking.plans()
+    assert (answer.state, item.state, item.owner) == (PlanState.UNKNOWN, PlanState.UNKNOWN, None)
 
 
-@pytest.mark.slow
 def test_what_is_in_doubt_in_a_source_that_is_away_is_not_asked_about_all_the_time(asking: World) -> None:
     with asking.killed_at("target.committed"):
         asking.approve(asking.only())
@@ -105,8 +102,8 @@ def test_what_is_in_doubt_in_a_source_that_is_away_is_not_asked_about_all_the_ti
     with asking.open() as application:
         assert application.clean_due() is not None
         assert application.clean_due() is None
-    [one] = asking.plans()
-    assert (one.state, one.owner) == (PlanState.UNKNOWN, None)
+    [item] = asking.plans()
+    assert (item.state, item.owner) == (PlanState.UNKNOWN, None)
     (asking.folder / "away.db").rename(asking.folder / "shop.db")
     with asking.decisions() as decisions, decisions.store.begin() as tx:
         tx.connection.execute(sa.update(tables.plans).values(next_at=tx.now))
@@ -125,15 +122,15 @@ def test_an_undo_that_a_person_says_was_done_is_done_though_it_was_never_sent(tm
     [given_up] = journal.propose(back)
     with journal.begin() as tx:
         doubtful = effects.outcome_unknown(tx, effects.send(tx, effects.claim(tx, [given_up], ttl=TTL)).sent, "broke")
-        effects.quarantined(tx, [(one, "unknown outcome") for one in doubtful])
+        effects.quarantined(tx, [(item, "unknown outcome") for item in doubtful])
         effects.judged(tx, given_up, "abandon", by="anna", reason="too late")
     [again] = journal.propose(replace(back, why=("again",)))
-    assert [one.id for one, _ in journal.send(again).conflicts] == [again]
+    assert [conflict.id for conflict, _ in journal.send(again).conflicts] == [again]
 
     with journal.begin() as tx:
         effects.judged(tx, again, "done", by="anna", reason="I looked")
 
-    assert [journal.state(one) for one in (name, given_up, again)] == [
+    assert [journal.state(item) for item in (name, given_up, again)] == [
         PlanState.COMPENSATED,
         PlanState.FAILED,
         PlanState.SUCCEEDED,
@@ -154,7 +151,6 @@ def outcome_unknown(folder: Path) -> World:
     return world
 
 
-@pytest.mark.slow
 def test_no_other_database_is_asked_whether_it_was_done(tmp_path: Path) -> None:
     """It would say that it has no receipt, and what was done elsewhere would count as not done."""
     world = outcome_unknown(tmp_path / "w")
@@ -173,7 +169,6 @@ def test_no_other_database_is_asked_whether_it_was_done(tmp_path: Path) -> None:
     assert (world.findings(), world.intact()) == ({world.only(): "cleaned"}, True)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("how", ["run", "serve"])
 def test_a_person_is_asked_about_what_is_in_doubt_in_a_source_that_was_renamed(how: str, tmp_path: Path) -> None:
     world = outcome_unknown(tmp_path / "w")
@@ -187,13 +182,12 @@ def test_a_person_is_asked_about_what_is_in_doubt_in_a_source_that_was_renamed(h
             application.clean_due()
 
     with world.decisions() as decisions:
-        [one] = decisions.quarantined()
-        assert "is no longer in the configuration" in str(one.reason)
-        assert decisions.judge(one.id, "done").ok
+        [item] = decisions.quarantined()
+        assert "is no longer in the configuration" in str(item.reason)
+        assert decisions.judge(item.id, "done").ok
     assert (world.findings(), world.intact()) == ({world.only(): "cleaned"}, True)
 
 
-@pytest.mark.slow
 def test_nothing_is_said_to_be_taken_back_because_another_database_never_lost_it(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, twins=DELETE)
     world.run()
@@ -216,7 +210,6 @@ def rewrite_plan(world: World, finding: str, old: str, new: str) -> None:
         connection.commit()
 
 
-@pytest.mark.slow
 def test_a_plan_that_was_never_sent_and_was_judged_not_done_is_carried_out_and_holds_up_nothing(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, (4, "b@x", "Bo"), twins=DELETE)
     world.run()
@@ -230,8 +223,8 @@ def test_a_plan_that_was_never_sent_and_was_judged_not_done_is_carried_out_and_h
     world.approve(good, later=True)
 
     with world.decisions() as decisions:
-        said = decisions.judge(bad, "not_done")
+        decision = decisions.judge(bad, "not_done")
     world.run()
 
-    assert (said.ok, said.state) == (True, PlanState.SUCCEEDED)
+    assert (decision.ok, decision.state) == (True, PlanState.SUCCEEDED)
     assert (set(world.findings().values()), world.shop.ids(), world.intact()) == ({"cleaned"}, [1, 3], True)

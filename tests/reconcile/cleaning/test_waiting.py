@@ -1,7 +1,5 @@
 """Plans that wait: for a pause, a person, a database or a time; they hold up nothing and are not forgotten."""
 
-from __future__ import annotations
-
 import datetime as dt
 import threading
 from dataclasses import replace
@@ -71,7 +69,7 @@ def test_a_rule_that_does_not_clean_any_more_leaves_no_plan_waiting(asking: Worl
 
     asking.run()
 
-    assert [one.state for one in asking.plans()] == [PlanState.SKIPPED]
+    assert [item.state for item in asking.plans()] == [PlanState.SKIPPED]
     assert asking.findings() == {asking.only(): "open"}
     assert asking.intact()
 
@@ -88,7 +86,7 @@ def test_a_source_that_was_renamed_leaves_no_plan_and_no_finding_behind(
     monkeypatch.setattr(points, "armed", fail)
     asking.approve(asking.only(), later=state == "approved")
     monkeypatch.setattr(points, "armed", None)
-    assert [one.state.value for one in asking.plans()] == [state]
+    assert [item.state.value for item in asking.plans()] == [state]
     asking.config = {
         "sources": {"store": {"type": "sql", "url": "sqlite:///shop.db"}},
         "datasets": {"customers": {"source": "store", "table": "customers", "id": "id"}},
@@ -97,7 +95,7 @@ def test_a_source_that_was_renamed_leaves_no_plan_and_no_finding_behind(
     asking.run()
     asking.run()
 
-    assert [one.state for one in asking.plans()] == [PlanState.SKIPPED, PlanState.AWAITING]
+    assert [item.state for item in asking.plans()] == [PlanState.SKIPPED, PlanState.AWAITING]
     assert asking.findings() == {asking.only(): "awaiting_approval"}
     assert asking.approve(asking.only()).ok
 
@@ -114,8 +112,8 @@ def test_what_is_due_and_held_up_is_not_looked_at_again_and_again(
     asking.rules["twins"] = DELETE | {"retry": "patient"}
     asking.approve(asking.only())
     monkeypatch.setattr(points, "armed", None)
-    [one] = asking.plans()
-    assert one.state is PlanState.RETRY_WAIT
+    [item] = asking.plans()
+    assert item.state is PlanState.RETRY_WAIT
     slept: list[float] = []
     with asking.decisions() as decisions:
         with decisions.store.begin() as tx:
@@ -143,7 +141,7 @@ def test_a_finding_does_not_wait_for_approval_while_an_undo_is_in_the_way_of_its
         pauses.pause(tx, pauses.of_rule("twins"), reason="month end", by="anna")
 
     asking.run()
-    assert [one.state for one in asking.plans()] == [PlanState.COMPENSATING, PlanState.RETRY_WAIT]
+    assert [item.state for item in asking.plans()] == [PlanState.COMPENSATING, PlanState.RETRY_WAIT]
     assert asking.findings() == {asking.only(): "open"}
 
     with asking.open() as application, application.store.begin() as tx:
@@ -168,15 +166,15 @@ def test_a_decision_about_a_plan_that_is_just_being_replaced_is_about_neither(
         [old] = effects.propose(tx, [plan(finding, "a", rule=RULE.name)], run=None, release="r1", policy="required")
         progress.move(tx, [Transition(finding, Event.PROPOSED, old)], by="reconcile")
         shown = stored.get(tx, old).plan_hash
-    said: list[Any] = []
+    values: list[Any] = []
 
     def decides() -> None:
         try:
-            said.append(getattr(decide, wish)(other, finding, actor="anna", plan_hash=shown))
+            values.append(getattr(decide, wish)(store, finding, actor="anna", plan_hash=shown))
         except Exception as error:  # noqa: BLE001 - looked at below
-            said.append(error)
+            values.append(error)
 
-    other = Store.open(postgres_url, tmp_path, key=KEY, clock=lambda: office.clock.now)
+    store = Store.open(postgres_url, tmp_path, key=KEY, clock=lambda: office.clock.now)
     deciding = threading.Thread(target=decides)
     with office.store.begin() as tx:
         effects.lock_standing(tx, RULE.name)
@@ -188,40 +186,40 @@ def test_a_decision_about_a_plan_that_is_just_being_replaced_is_about_neither(
 
     with office.store.read() as tx:
         states = [stored.get(tx, name).state for name in (old, new)]
-    assert [type(one) for one in said] == [PlanChanged]
+    assert [type(item) for item in values] == [PlanChanged]
     assert states == [PlanState.SKIPPED, PlanState.AWAITING]
     assert office.only().state is State.AWAITING
-    other.close()
+    store.close()
     office.store.close()
 
 
 @pytest.mark.server
 def test_a_worker_that_counts_for_several_rules_meets_a_run_of_one_of_them(postgres_url: str, tmp_path: Path) -> None:
     journal = Journal.at(postgres_url, tmp_path)
-    first, second, one, two, three = journal.propose(*(plan(f"F-{n}", f"r{n}") for n in range(5)))
+    first, second, item, two, three = journal.propose(*(plan(f"F-{n}", f"r{n}") for n in range(5)))
     for name, rule in ((first, "a"), (second, "b")):
         with journal.begin() as tx:
             count(tx, name, rule)
-    other = Store.open(postgres_url, tmp_path, key=journal.store.key)
+    store = Store.open(postgres_url, tmp_path, key=journal.store.key)
     failed: list[Exception] = []
 
     def counts() -> None:
         try:
-            with other.begin() as tx:
+            with store.begin() as tx:
                 count(tx, three, "b")
         except Exception as error:  # noqa: BLE001 - looked at below
             failed.append(error)
 
     counting = threading.Thread(target=counts)
     with journal.begin() as tx:
-        count(tx, one, "a")
+        count(tx, item, "a")
         counting.start()
         counting.join(0.3)
         count(tx, two, "b")
     counting.join(20)
 
     assert failed == []
-    other.close()
+    store.close()
     journal.store.close()
 
 
@@ -238,22 +236,22 @@ def test_a_run_waits_for_a_worker_that_tries_a_plan_of_its_rule_again(postgres_u
     with journal.begin() as tx:
         effects.retry(tx, sent, QUICK, kind="not_done", reason="It was not done.")
     journal.tick(minutes=1)
-    other = Store.open(postgres_url, tmp_path, key=journal.store.key)
+    store = Store.open(postgres_url, tmp_path, key=journal.store.key)
     passed = threading.Event()
 
     def runs() -> None:
-        with other.begin() as tx:
+        with store.begin() as tx:
             effects.lock_standing(tx, "twins")
             passed.set()
 
     running = threading.Thread(target=runs)
     with journal.begin() as tx:
-        assert [one.id for one in effects.claim(tx, [name], ttl=dt.timedelta(minutes=1))] == [name]
+        assert [item.id for item in effects.claim(tx, [name], ttl=dt.timedelta(minutes=1))] == [name]
         running.start()
         assert not passed.wait(0.5)
     assert passed.wait(20)
     running.join(20)
-    other.close()
+    store.close()
     journal.store.close()
 
 
@@ -275,8 +273,8 @@ def test_what_was_in_hand_in_a_backup_is_in_nobodys_after_it_is_restored(
     with asking.open() as application:
         backup.make(application.store, asking.folder / "backup.db")
         restore(application.store, asking.folder / "backup.db", yes=True)
-    [one] = asking.plans()
-    assert (one.state, one.owner) == (PlanState.UNKNOWN, None)
+    [item] = asking.plans()
+    assert (item.state, item.owner) == (PlanState.UNKNOWN, None)
 
     asking.run()
 
@@ -294,9 +292,9 @@ def test_a_plan_that_waited_for_more_than_a_day_is_counted_once_in_its_run(tmp_p
     world.run()
     world.clock += dt.timedelta(hours=30)
 
-    said = [world.approve(name) for name in world.findings()]
+    decisions = [world.approve(name) for name in world.findings()]
 
-    assert [one.ok for one in said] == [True] * 6
+    assert [item.ok for item in decisions] == [True] * 6
     world.add((20, "new@x", "Anna"), (21, "new@x", "Ann"))
     world.run()
     [last] = [name for name, state in world.findings().items() if state == "awaiting_approval"]

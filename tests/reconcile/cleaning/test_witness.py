@@ -3,8 +3,6 @@
 The witness here reads all tables over a connection of its own, before and after.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The commands around the log, as people type them: verify, export, key, erase."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3
@@ -106,11 +104,11 @@ def test_an_export_is_verified_with_the_key_that_was_written_down(project: Proje
     key = project("audit", "key").out.split()[0]
 
     exported = project("audit", "export", "out")
-    there = project("audit", "export", "out")
+    answer = project("audit", "export", "out")
     words = [sys.executable, "-I", "out/verify.py", "--public-key", key, "--anchor", "anchor.jsonl"]
     verified = subprocess.run(words, cwd=project.folder, capture_output=True, text=True, check=False)
 
-    assert (exported.code, there.code) == (0, 2)
+    assert (exported.code, answer.code) == (0, 2)
     assert (verified.returncode, verified.stderr) == (0, "")
     assert json.loads((project.folder / "out" / "export.json").read_text())["public_key"] == key
 

@@ -1,7 +1,5 @@
 """Hostile circumstances: each told in a sentence, soon, with the right exit code, and the state as good as before."""
 
-from __future__ import annotations
-
 import io
 import os
 import re
@@ -73,9 +71,9 @@ def base(tmp_path: Path) -> Project:
 def public() -> Iterator[Path]:
     """A folder that every user may look into: pytest closes its own whenever one of its processes begins."""
     with tempfile.TemporaryDirectory(prefix="reconcile-test-") as folder:
-        for one in (Path(folder), *Path(folder).parents):
-            if one.stat().st_uid == os.getuid() and one != Path("/"):
-                one.chmod(one.stat().st_mode | 0o055)
+        for parent in (Path(folder), *Path(folder).parents):
+            if parent.stat().st_uid == os.getuid() and parent != Path("/"):
+                parent.chmod(parent.stat().st_mode | 0o055)
         yield Path(folder)
 
 
@@ -103,7 +101,7 @@ def healthy(project: Project) -> None:
     assert project.audit_is_intact()
     after = project("run", "--json", "--all")
     assert after.code == 0, after.said
-    assert [one["state"] for one in after.json["findings"]] == ["open"]
+    assert [finding["state"] for finding in after.json["findings"]] == ["open"]
     assert project.audit_is_intact()
 
 
@@ -185,9 +183,9 @@ def test_a_slow_statement_is_stopped_at_its_limit(engine: str, base: Project, re
 
 
 def _port_nobody_hears() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    with socket.socket() as item:
+        item.bind(("127.0.0.1", 0))
+        return int(item.getsockname()[1])
 
 
 @pytest.mark.parametrize("driver", ["postgresql", "mysql"])
@@ -631,22 +629,24 @@ def test_a_state_on_a_server_that_is_down_or_refuses_is_told_apart(shop: Project
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody who may not")
 def test_what_this_user_may_not_read_or_write_is_told(public: Path) -> None:
-    other = Project(public / "other")
-    other.folder.mkdir(mode=0o755)
-    other.write(FILES)
-    (other.folder / "orders.csv").write_text(ORDERS)
+    project = Project(public / "other")
+    project.folder.mkdir(mode=0o755)
+    project.write(FILES)
+    (project.folder / "orders.csv").write_text(ORDERS)
 
-    in_words(other.start("run", "-q", user=NOBODY).end(), 3, "reconcile.db cannot be written", "write access", lines=1)
+    in_words(
+        project.start("run", "-q", user=NOBODY).end(), 3, "reconcile.db cannot be written", "write access", lines=1
+    )
 
-    other.folder.chmod(0o777)
-    (other.folder / "orders.csv").chmod(0)
-    answer = other.start("run", "-q", user=NOBODY).end()
+    project.folder.chmod(0o777)
+    (project.folder / "orders.csv").chmod(0)
+    answer = project.start("run", "-q", user=NOBODY).end()
     assert (answer.code, "Traceback" in answer.said) == (3, False), answer.said
     assert "orders.csv" in answer.out
     assert "ermission denied" in answer.out
 
-    (other.folder / "reconcile.yaml").chmod(0)
-    in_words(other.start("run", user=NOBODY).end(), 2, "reconcile.yaml:1:1: this file cannot be read", lines=1)
+    (project.folder / "reconcile.yaml").chmod(0)
+    in_words(project.start("run", user=NOBODY).end(), 2, "reconcile.yaml:1:1: this file cannot be read", lines=1)
 
 
 def test_a_disk_that_is_full_at_any_moment_leaves_the_state_whole(tmp_path: Path) -> None:
@@ -790,7 +790,7 @@ def test_a_run_that_is_stopped_while_it_reads_leaves_everything_in_order(
     assert answer.err.endswith("Stopped. Finished work is kept; run the command again to continue\n")
     assert "Traceback" not in answer.said
     healthy(project)
-    assert [one["status"] for one in project("runs", "--json").json] == ["succeeded", "interrupted"]
+    assert [item["status"] for item in project("runs", "--json").json] == ["succeeded", "interrupted"]
 
 
 @pytest.mark.server

@@ -1,7 +1,5 @@
 """Commands with a configuration file that cannot be used: what needs only the state works from the kept release."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

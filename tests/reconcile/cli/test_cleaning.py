@@ -1,7 +1,5 @@
 """The commands about cleanings: one sentence each, exit codes that scripts can trust, JSON where it is asked for."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -16,11 +14,11 @@ from tests.support.world import DELETE, TWO, World
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    one = World.at(tmp_path / "w", *TWO, twins=DELETE)
-    one.write()
-    monkeypatch.chdir(one.folder)
+    item = World.at(tmp_path / "w", *TWO, twins=DELETE)
+    item.write()
+    monkeypatch.chdir(item.folder)
     monkeypatch.setenv("RECONCILE_ACTOR", "anna")
-    return one
+    return item
 
 
 @pytest.mark.slow
@@ -106,7 +104,7 @@ def test_why_it_was_approved_and_taken_back_is_in_the_log_and_shown(world: World
     assert "anna  approved: one person\n" in shown.stdout
     assert "anna  proposed: two people after all\n" in shown.stdout
     entries = json.loads(logged.stdout)
-    written = [(one["event"], one["body"]["note"]) for one in entries if "note" in one["body"]]
+    written = [(entry["event"], entry["body"]["note"]) for entry in entries if "note" in entry["body"]]
     assert written == [("approval.approved", "one person"), ("plan.proposed", "two people after all")]
 
 
@@ -223,10 +221,10 @@ def test_a_run_that_could_not_do_an_undo_that_waited_ends_with_4(world: World) -
 def test_reject_leaves_everything_as_it_is(world: World) -> None:
     world.run()
 
-    code, said = invoked("reject", world.only(), "--note", "my mother", "--json")
+    code, output = invoked("reject", world.only(), "--note", "my mother", "--json")
 
     assert code == 0
-    assert "is rejected" in json.loads(said.stdout)["sentence"]
+    assert "is rejected" in json.loads(output.stdout)["sentence"]
     assert world.shop.rows() == list(TWO)
 
 
@@ -245,11 +243,11 @@ def test_reject_leaves_everything_as_it_is(world: World) -> None:
 def test_what_is_not_there_is_refused_in_one_sentence(world: World, command: tuple[str, ...], code: int) -> None:
     world.run()
 
-    ended, said = invoked(*command)
+    ended, output = invoked(*command)
 
     assert ended == code
-    assert len(str(said.exception)) > 20
-    assert "\n" not in str(said.exception)
+    assert len(str(output.exception)) > 20
+    assert "\n" not in str(output.exception)
 
 
 def test_a_decision_about_a_finding_that_is_not_in_quarantine_is_refused(world: World) -> None:
@@ -257,19 +255,19 @@ def test_a_decision_about_a_finding_that_is_not_in_quarantine_is_refused(world: 
     finding = world.only()
 
     for identifier in (finding, world.plans(finding)[0].id):
-        code, said = invoked("quarantine", identifier, "--done")
+        code, output = invoked("quarantine", identifier, "--done")
 
         assert code == exits.REFUSED
-        assert str(said.exception).startswith(f"`{identifier}` is not in quarantine")
+        assert str(output.exception).startswith(f"`{identifier}` is not in quarantine")
 
 
 def test_a_plan_that_is_not_the_one_that_was_seen_is_refused(world: World) -> None:
     world.run()
 
-    code, said = invoked("approve", world.only(), "--plan-hash", "00000000")
+    code, output = invoked("approve", world.only(), "--plan-hash", "00000000")
 
     assert code == exits.REFUSED
-    assert "reconcile plan" in str(said.exception)
+    assert "reconcile plan" in str(output.exception)
     assert world.shop.rows() == list(TWO)
 
 
@@ -303,27 +301,27 @@ def test_a_run_that_limits_stopped_ends_with_4(world: World) -> None:
     world.add((4, "b@x", "Bo"))
     world.run()
 
-    code, said = invoked("run", "-q")
+    code, output = invoked("run", "-q")
 
     assert code == exits.REFUSED
-    assert "2 proposed" in said.stdout
+    assert "2 proposed" in output.stdout
     assert len(world.shop.rows()) == 4
 
 
 def test_allow_says_whether_there_was_anything_to_allow(world: World) -> None:
     world.run()
 
-    code, said = invoked("allow", "twins")
+    code, output = invoked("allow", "twins")
 
-    assert (code, said.stdout) == (0, "Rule 'twins' was not stopped; nothing was changed.\n")
+    assert (code, output.stdout) == (0, "Rule 'twins' was not stopped; nothing was changed.\n")
 
 
 def test_an_empty_quarantine_is_an_empty_list(world: World) -> None:
     world.run()
 
-    code, said = invoked("quarantine", "--json")
+    code, output = invoked("quarantine", "--json")
 
-    assert (code, json.loads(said.stdout)) == (0, [])
+    assert (code, json.loads(output.stdout)) == (0, [])
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """The commands, as people and schedulers meet them: what is printed where, and the exit code."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import os
@@ -152,10 +150,10 @@ def test_the_help_names_every_command_and_answers_soon(tmp_path: Path) -> None:
     ids=" ".join,
 )
 def test_every_command_knows_json_quiet_and_no_color(words: list[str], tmp_path: Path) -> None:
-    said = Project(tmp_path)(*words, "--help").out
+    text = Project(tmp_path)(*words, "--help").out
 
     for option in ("--json", "--quiet", "--no-color"):
-        assert option in said
+        assert option in text
 
 
 def test_the_version_is_the_packages(tmp_path: Path) -> None:
@@ -208,7 +206,7 @@ def test_quiet_leaves_the_result_and_json_leaves_one_document(shop: Project) -> 
 def test_several_jobs_are_a_list_in_json(shop: Project) -> None:
     shop.write(CHANNEL.replace("jobs: {", "jobs: {weekly: {rules: [twice]}, "))
 
-    assert [one["job"] for one in shop("run", "--json").json] == ["weekly", "nightly"]
+    assert [item["job"] for item in shop("run", "--json").json] == ["weekly", "nightly"]
     assert shop("run", "weekly", "--json").json["job"] == "weekly"
 
 
@@ -248,7 +246,7 @@ def test_runs_are_listed_the_latest_first(shop: Project) -> None:
     for hour in (1, 2, 3):
         shop("run", "--slot", f"2026-11-21T0{hour}:00Z")
 
-    assert [one["slot"][11:13] for one in shop("runs", "--json").json] == ["03", "02", "01"]
+    assert [item["slot"][11:13] for item in shop("runs", "--json").json] == ["03", "02", "01"]
     assert len(shop("runs", "nightly", "--limit", "2", "--json").json) == 2
     assert "2026-11-21 03:00:00 UTC" in shop("runs").out
 
@@ -337,10 +335,10 @@ def test_check_looks_at_everything_and_says_what_it_saw(shop: Project) -> None:
     assert done.code == 0
     starts = [line.split(":")[0] for line in done.out.splitlines()]
     seen = ["state", "source shop", "dataset orders", "rule twice", "channel team"]
-    assert starts == [f"ok     {one}" for one in seen]
+    assert starts == [f"ok     {item}" for item in seen]
     assert shop("check", "--quiet").said == ""
     assert shop("check", "--source", "shop").code == 0
-    assert all(one["ok"] for one in shop("check", "--json").json["checks"])
+    assert all(item["ok"] for item in shop("check", "--json").json["checks"])
     assert not (shop.folder / "reconcile.db").exists()
 
 
@@ -352,17 +350,17 @@ def test_check_says_of_a_file_channel_what_a_run_would_meet_and_makes_nothing(sh
     told = shop("notify", "test", "team")
     (shop.folder / "notes").mkdir()
     ready = shop("check")
-    made = list((shop.folder / "notes").iterdir())
+    created = list((shop.folder / "notes").iterdir())
     (shop.folder / "notes" / "told.txt").mkdir()
     folder = shop("check")
     shop.write(CHANNEL.replace("path: told.txt", "path: told.txt, template: none.txt"))
     untold = shop("check")
 
     assert (missing.code, told.code, ready.code, folder.code) == (3, 3, 0, 3)
-    said = "Channel 'team' cannot write to notes/told.txt: its folder does not exist. Nothing was written; correct"
-    assert f"error  channel team: {said}" in missing.out
-    assert said in told.err
-    assert made == []
+    text = "Channel 'team' cannot write to notes/told.txt: its folder does not exist. Nothing was written; correct"
+    assert f"error  channel team: {text}" in missing.out
+    assert text in told.err
+    assert created == []
     assert "error  channel team: Channel 'team' cannot write to notes/told.txt: is a directory" in folder.out
     assert (untold.code, "error  channel team: Template none.txt: cannot be read" in untold.out) == (3, True)
 
@@ -414,8 +412,8 @@ def test_check_tells_each_trouble_with_its_code(shop: Project) -> None:
     mistake = shop("check", "--json")
 
     assert (misfit.code, missing.code, down.code, mistake.code) == (2, 2, 3, 2)
-    assert [one["subject"] for one in misfit.json["checks"] if not one["ok"]] == ["rule twice"]
-    assert [one["subject"] for one in missing.json["checks"] if not one["ok"]] == ["dataset orders"]
+    assert [item["subject"] for item in misfit.json["checks"] if not item["ok"]] == ["rule twice"]
+    assert [item["subject"] for item in missing.json["checks"] if not item["ok"]] == ["dataset orders"]
     assert (mistake.out, "`nonsense` is not known here" in mistake.err) == ("", True)
 
 
@@ -588,11 +586,11 @@ def test_the_audit_log_is_listed_and_proven(shop: Project) -> None:
 
     entries = shop("audit", "--json").json
 
-    assert [one["seq"] for one in entries] == list(range(1, len(entries) + 1))
+    assert [item["seq"] for item in entries] == list(range(1, len(entries) + 1))
     [ended] = [entry["body"] for entry in entries if entry["body"].get("run") and entry["event"].startswith("run.")]
     assert {"slot", "started", "release", "trigger", "rules", "attempt", "status", "failed"} <= ended.keys()
     assert len(shop("audit").out.splitlines()) == len(entries)
-    assert {one["event"] for one in shop("audit", "--event", "finding", "--json").json} == {"finding.opened"}
+    assert {item["event"] for item in shop("audit", "--event", "finding", "--json").json} == {"finding.opened"}
     assert shop("audit", "--run", "run1_none", "--json").json == []
     assert shop("audit", "verify", "--json").json["intact"] is True
 
@@ -621,7 +619,7 @@ def test_colours_are_for_terminals_that_want_them(how: dict[str, str], shop: Pro
     environ = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm"} | how
     done = subprocess.Popen([*RECONCILE, *words], cwd=shop.folder, env=environ, stdout=child, stderr=subprocess.DEVNULL)
     os.close(child)
-    said = b""
+    output = b""
     while True:
         try:
             part = os.read(parent, 65536)
@@ -629,12 +627,12 @@ def test_colours_are_for_terminals_that_want_them(how: dict[str, str], shop: Pro
             break
         if not part:
             break
-        said += part
+        output += part
     os.close(parent)
 
     assert done.wait(60) == 0
-    assert b"twice" in said
-    assert not re.search(rb"\x1b\[[0-9;]*3[0-9]m", said), "no colour"
+    assert b"twice" in output
+    assert not re.search(rb"\x1b\[[0-9;]*3[0-9]m", output), "no colour"
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """People's decisions at the command line: what they list, name and settle, and what is said to them."""
 
-from __future__ import annotations
-
 import getpass
 import json
 import re
@@ -53,7 +51,7 @@ def shop(ran: Path, tmp_path: Path) -> Project:
 
 def ids(answer: Answer) -> list[str]:
     assert answer.code == 0, answer.said
-    return [one["id"] for one in answer.json]
+    return [item["id"] for item in answer.json]
 
 
 def first(shop: Project) -> str:
@@ -64,14 +62,14 @@ def first(shop: Project) -> str:
 
 
 def states(shop: Project) -> dict[str, str]:
-    return {one["id"]: one["state"] for one in shop("findings", "--state", "all", "--json").json}
+    return {finding["id"]: finding["state"] for finding in shop("findings", "--state", "all", "--json").json}
 
 
 @pytest.mark.slow
 def test_findings_come_worst_first_and_filters_narrow_them(shop: Project) -> None:
     every = shop("findings", "--json").json
 
-    assert [one["rule"] for one in every] == ["twice", "twice", "twin"]
+    assert [item["rule"] for item in every] == ["twice", "twice", "twin"]
     assert ids(shop("findings", "--rule", "twin", "--json")) == [every[2]["id"]]
     assert len(ids(shop("findings", "--rule", "twin", "--rule", "twice", "--json"))) == 3
     assert len(ids(shop("findings", "--severity", "high", "--json"))) == 2
@@ -92,8 +90,8 @@ def test_of_one_day_the_largest_amount_comes_first_and_a_limit_keeps_it(tmp_path
 
     listed = shop("findings", "--json").json
 
-    assert [one["key"]["order_id"] for one in listed] == ["3", "2", "4", "1", "5"]
-    assert ids(shop("findings", "--json", "--limit", "2")) == [one["id"] for one in listed[:2]]
+    assert [item["key"]["order_id"] for item in listed] == ["3", "2", "4", "1", "5"]
+    assert ids(shop("findings", "--json", "--limit", "2")) == [item["id"] for item in listed[:2]]
 
 
 @pytest.mark.slow
@@ -118,9 +116,9 @@ def test_of_what_was_charged_twice_the_later_is_the_surplus_without_an_id_too(
 
 
 def test_every_event_of_a_finding_has_words_of_its_own() -> None:
-    of_plans = {f"operation.{one.value}" for one in PlanState} - {"operation.awaiting_approval", "operation.approved"}
+    of_plans = {f"operation.{item.value}" for item in PlanState} - {"operation.awaiting_approval", "operation.approved"}
 
-    assert {one.value for one in Event} | of_plans <= history.IN_WORDS.keys()
+    assert {item.value for item in Event} | of_plans <= history.IN_WORDS.keys()
     assert len(set(history.IN_WORDS.values())) == len(history.IN_WORDS)
     assert history.in_words("plan.of_a_later_version") == "of a later version"
 
@@ -211,9 +209,9 @@ def test_an_unknown_id_is_told_with_near_ones(shop: Project) -> None:
 def test_a_dismissal_is_kept_with_its_note_and_who_decided(shop: Project) -> None:
     name = first(shop)
 
-    said = shop("dismiss", name, "--note", "two parcels", RECONCILE_ACTOR="ada@example.com")
+    answer = shop("dismiss", name, "--note", "two parcels", RECONCILE_ACTOR="ada@example.com")
 
-    assert said.out == f"{name} is dismissed: its 2 records are not the same.\n"
+    assert answer.out == f"{name} is dismissed: its 2 records are not the same.\n"
     assert states(shop)[name] == "dismissed"
     entry = shop("audit", "--finding", name, "--event", "finding.dismissed", "--json").json[0]
     assert (entry["actor"], entry["body"]["note"]) == ("ada@example.com", "two parcels")
@@ -372,10 +370,10 @@ def test_a_snooze_takes_a_duration_a_time_or_nothing(shop: Project) -> None:
         (["--until", "2099-01-02T08:00+02:00"], "until 2099-01-02 06:00 UTC"),
         ([], "is snoozed until it grows"),
     ):
-        said = shop("snooze", name, *until)
+        answer = shop("snooze", name, *until)
 
-        assert said.code == 0, said.said
-        assert part in said.out
+        assert answer.code == 0, answer.said
+        assert part in answer.out
         assert states(shop)[name] == "snoozed"
 
 

@@ -1,7 +1,5 @@
 """`explain` says in words what a rule means, shows how records are compared, and counts what it leaves out."""
 
-from __future__ import annotations
-
 import datetime as dt
 from pathlib import Path
 
@@ -12,6 +10,8 @@ from rules.models import Step
 from rules.normalise import NORMALISERS
 from rules.normalise.words import in_words
 from tests.support.cli import Project
+
+pytestmark = pytest.mark.slow
 
 PEOPLE = """\
 id,email,name,amount,joined,status
@@ -65,38 +65,36 @@ def sections(text: str) -> dict[str, list[str]]:
     return below
 
 
-@pytest.mark.slow
 def test_a_rule_is_explained_in_words(people: Project) -> None:
     done = people("explain", "twin")
 
     assert done.code == 0
-    said = sections(done.out)
-    assert "twin  duplicates in people, severity high" in said
-    assert said["compares"] == ["email: as a mailbox: its e-mail address without +tag, for Gmail also without dots"]
-    assert said["takes part"] == [
+    answer = sections(done.out)
+    assert "twin  duplicates in people, severity high" in answer
+    assert answer["compares"] == ["email: as a mailbox: its e-mail address without +tag, for Gmail also without dots"]
+    assert answer["takes part"] == [
         "records where status is not 'void' (`where` of the rule)",
         "except records in which email or joined is empty",
     ]
-    assert said["groups"] == [
+    assert answer["groups"] == [
         "two or more records that are equal in email",
         "of these, records whose joined is at most 3 days after the first one",
         "only groups where the sum of amount is more than 10",
     ]
-    assert said["keeps"][0].split(", then ") == [
+    assert answer["keeps"][0].split(", then ") == [
         "the record with the fewest empty columns",
         "the record whose status is 'active', else 'invited'",
         "the record with the latest joined",
         "the one with the smallest id",
     ]
-    assert said["cleans"] == ["nothing: the rule has no `clean`"]
-    assert said["runs"] == ["embedded (DuckDB, in this process): source 'lists' cannot run queries"]
+    assert answer["cleans"] == ["nothing: the rule has no `clean`"]
+    assert answer["runs"] == ["embedded (DuckDB, in this process): source 'lists' cannot run queries"]
 
 
-@pytest.mark.slow
 def test_what_is_left_out_is_counted_by_reason(people: Project) -> None:
-    said = sections(people("explain", "twin").out)
+    answer = sections(people("explain", "twin").out)
 
-    assert said["finds now"] == [
+    assert answer["finds now"] == [
         "1 group with 2 records, of 5 read",
         "1 record is outside `where`",
         "1 record skipped: email is null",
@@ -108,11 +106,10 @@ def test_what_is_left_out_is_counted_by_reason(people: Project) -> None:
     ]
 
 
-@pytest.mark.slow
 def test_samples_show_values_before_and_after_normalising(people: Project) -> None:
-    said = sections(people("explain", "twin").out)
+    answer = sections(people("explain", "twin").out)
 
-    assert said["samples of people"] == [
+    assert answer["samples of people"] == [
         "record 1",
         "email: Ann.B+news@Gmail.com → annb@gmail.com",
         "record 2",
@@ -120,7 +117,6 @@ def test_samples_show_values_before_and_after_normalising(people: Project) -> No
     ]
 
 
-@pytest.mark.slow
 def test_samples_hide_personal_data_unless_it_is_asked_for(people: Project) -> None:
     hidden, shown = people("explain", "named"), people("explain", "named", "--show")
 
@@ -131,7 +127,6 @@ def test_samples_hide_personal_data_unless_it_is_asked_for(people: Project) -> N
     assert "Ann" not in people("explain", "named", "--json").out
 
 
-@pytest.mark.slow
 def test_the_records_of_each_dataset_are_masked_as_its_own_settings_say(people: Project) -> None:
     """Only the ids of `guests` are personal: those of `people` are shown, whichever dataset is the rule's first."""
     (people.folder / "guests.csv").write_text("id,email\ng-17,annb@gmail.com\ng-18,x@example.com\n")
@@ -145,7 +140,6 @@ def test_the_records_of_each_dataset_are_masked_as_its_own_settings_say(people: 
         assert "g-17" not in shown
 
 
-@pytest.mark.slow
 def test_no_line_is_wider_than_a_terminal(people: Project) -> None:
     (people.folder / "people.csv").write_text(PEOPLE.replace("Ann.B", f"{'a' * 300}"))
 
@@ -154,7 +148,6 @@ def test_no_line_is_wider_than_a_terminal(people: Project) -> None:
     assert max(map(len, done.out.splitlines())) <= 80
 
 
-@pytest.mark.slow
 def test_the_json_holds_the_same(people: Project) -> None:
     answer = people("explain", "twin", "--json").json
 
@@ -172,7 +165,6 @@ def test_the_json_holds_the_same(people: Project) -> None:
     }
 
 
-@pytest.mark.slow
 def test_the_sql_needs_no_records(people: Project) -> None:
     (people.folder / "people.csv").write_text(PEOPLE + '6,"open\n')
 
@@ -184,28 +176,26 @@ def test_the_sql_needs_no_records(people: Project) -> None:
     assert "SELECT" in sql.out
 
 
-@pytest.mark.slow
 def test_explaining_writes_nothing(people: Project) -> None:
     people("explain", "twin")
 
     assert not (people.folder / "reconcile.db").exists()
 
 
-@pytest.mark.slow
 def test_a_cleaning_is_explained_with_its_approval_and_limits(tmp_path: Path) -> None:
     demo = Project(tmp_path)
     demo("demo", "--in", "night")
 
-    said = sections(Project(tmp_path / "night")("explain", "twin-customer").out)
+    answer = sections(Project(tmp_path / "night")("explain", "twin-customer").out)
 
-    assert said["cleans"] == [
+    assert answer["cleans"] == [
         "copies better values of `name` and `phone` to the keeper, then sets `merged_into` of the surplus records",
         "rows that refer to the surplus refer to the keeper afterwards",
         "after a person approved the exact plan",
         "at most 100 rows, 1 % of the records, and groups of 5 records, per run and in 24 hours",
     ]
-    assert said["takes part"][0] == "records where merged_into is empty (`where` of dataset customers)"
-    assert said["keeps"] == ["the record with the smallest id"]
+    assert answer["takes part"][0] == "records where merged_into is empty (`where` of dataset customers)"
+    assert answer["keeps"] == ["the record with the smallest id"]
 
 
 # Words

@@ -1,7 +1,5 @@
 """Findings at the command line: ids that are near none, long lists, first days."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

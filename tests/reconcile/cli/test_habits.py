@@ -1,7 +1,5 @@
 """What people expect of a command line: a status, formats, completion, help by topic, tables that fit."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import fcntl

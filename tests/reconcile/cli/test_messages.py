@@ -14,6 +14,8 @@ from reconcile.testing.slack_server import WEBHOOK, SlackServer
 from tests.support.cli import Answer, Project
 from tests.support.runs import ChargesProject, twice
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "xoxb-for-tests"
 POST = "chat.postMessage"
 NO_HISTORY = error("missing_scope", needed="channels:history", provided="chat:write")
@@ -50,7 +52,7 @@ class Decisions:
         return self.command(*words, SLACK_TOKEN=TOKEN, RECONCILE_ACTOR="ann")
 
     def unknown(self) -> str:
-        [message] = [one for one in self("messages", "--json").json if one["status"] == "unknown"]
+        [message] = [item for item in self("messages", "--json").json if item["status"] == "unknown"]
         name: str = message["message"]
         return name
 
@@ -69,7 +71,6 @@ def decisions(tmp_path: Path) -> Iterator[Decisions]:
         yield Decisions(tmp_path / "shop", slack)
 
 
-@pytest.mark.slow
 def test_a_message_that_may_have_arrived_names_the_commands_that_decide_about_it(decisions: Decisions) -> None:
     decisions.over_a_webhook().finds()
     decisions.slack.fail(WEBHOOK, lost_answer())
@@ -84,7 +85,6 @@ def test_a_message_that_may_have_arrived_names_the_commands_that_decide_about_it
     assert name in decisions("messages").out
 
 
-@pytest.mark.slow
 def test_a_requeued_message_is_sent_once_however_often_and_by_whomever_it_is_requeued(decisions: Decisions) -> None:
     decisions.over_a_webhook().finds()
     decisions.slack.fail(WEBHOOK, lost_answer())
@@ -104,7 +104,6 @@ def test_a_requeued_message_is_sent_once_however_often_and_by_whomever_it_is_req
     assert decisions("audit", "verify").code == 0
 
 
-@pytest.mark.slow
 def test_a_dropped_message_is_never_sent_and_what_it_told_is_not_told_again(decisions: Decisions) -> None:
     decisions.over_a_webhook().finds()
     decisions.slack.fail(WEBHOOK, lost_answer())
@@ -124,7 +123,6 @@ def test_a_dropped_message_is_never_sent_and_what_it_told_is_not_told_again(deci
     assert decisions("audit", "verify").code == 0
 
 
-@pytest.mark.slow
 def test_a_message_that_was_sent_cannot_be_dropped_and_an_unknown_name_is_told_with_those_there_are(
     decisions: Decisions,
 ) -> None:
@@ -142,7 +140,6 @@ def test_a_message_that_was_sent_cannot_be_dropped_and_an_unknown_name_is_told_w
     assert "Message 'msg1_typo' not found" in nothing.err
 
 
-@pytest.mark.slow
 def test_two_people_who_requeue_at_once_send_one_message(decisions: Decisions) -> None:
     decisions.over_a_webhook().finds()
     decisions.slack.fail(WEBHOOK, lost_answer())
@@ -160,7 +157,6 @@ def test_two_people_who_requeue_at_once_send_one_message(decisions: Decisions) -
     assert len(decisions.events("requeued")) == 1
 
 
-@pytest.mark.slow
 def test_of_two_people_who_requeue_and_drop_at_once_one_decides_and_the_other_hears_of_it(decisions: Decisions) -> None:
     decisions.over_a_webhook().finds()
     decisions.slack.fail(WEBHOOK, lost_answer())
@@ -180,7 +176,6 @@ def test_of_two_people_who_requeue_and_drop_at_once_one_decides_and_the_other_he
 
 @pytest.mark.parametrize("fault", [lost_answer(), ratelimited(1), error("internal_error"), error("invalid_blocks")])
 @pytest.mark.parametrize("on_unknown", ["person", "again"])
-@pytest.mark.slow
 def test_a_message_whose_thread_failed_is_never_posted_twice(
     decisions: Decisions, fault: Fault, on_unknown: str
 ) -> None:
@@ -200,7 +195,6 @@ def test_a_message_whose_thread_failed_is_never_posted_twice(
     assert decisions("messages", "--json").json == []
 
 
-@pytest.mark.slow
 def test_the_thread_of_a_message_is_posted_when_a_person_requeues_it(decisions: Decisions) -> None:
     decisions.over_a_bot().finds(8)
     decisions.slack.fail(POST, slow(0), Fault("drop"))
@@ -211,5 +205,5 @@ def test_the_thread_of_a_message_is_posted_when_a_person_requeues_it(decisions: 
     decisions("messages", "requeue", decisions.unknown())
 
     assert before == 0
-    assert [one["ts"] for one in decisions.slack.parents()] == [parent["ts"]]
+    assert [item["ts"] for item in decisions.slack.parents()] == [parent["ts"]]
     assert len(decisions.slack.replies(parent["ts"])) == 1

@@ -1,7 +1,5 @@
 """Mistakes of people at the command line: each is answered with what is wrong and what to do, and loses nothing."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -39,7 +37,7 @@ def test_the_demo_writes_into_no_folder_that_holds_something(shop: Project) -> N
     in_words(shop("demo", "--in", "orders.csv"), 2, "orders.csv cannot be used: File exists", lines=1)
 
     assert (shop.folder / "reconcile.yaml").read_text() == FILES
-    assert sorted(one.name for one in shop.folder.iterdir()) == ["orders.csv", "reconcile.yaml"]
+    assert sorted(path.name for path in shop.folder.iterdir()) == ["orders.csv", "reconcile.yaml"]
 
 
 @pytest.mark.parametrize("more", [(), ("--replace",)])
@@ -59,7 +57,7 @@ def test_a_day_is_a_time_that_people_write_and_one_that_is_over_is_told(shop: Pr
     assert "until 30 Jun 2999 22:00 UTC" in shop("pause", "default", "--until", "2999-07-01").out
     in_words(shop("snooze", name, "--until", "2020-01-01"), 2, "is in the past", lines=1)
     in_words(shop("pause", "--all", "--until", "2020-01-01"), 2, "A pause until 2019-12-31 23:00 UTC would be over")
-    assert [one["paused"] is not None for one in shop("jobs", "--json").json] == [True]
+    assert [item["paused"] is not None for item in shop("jobs", "--json").json] == [True]
     for wrong in ("tomorrow", "2026-13-01", "99999999999999d", "99999999d"):
         in_words(shop("snooze", name, "--until", wrong), 2, "neither a duration like 3d nor a time like", lines=4)
 
@@ -94,8 +92,10 @@ def test_a_file_in_another_encoding_is_told_in_a_sentence(shop: Project) -> None
 
     remarks = shop("run").err.splitlines()
 
-    said = "the file is not UTF-8 and was read as Windows-1252; set `encoding` to the right one, first at orders.csv:2"
-    assert f"twice: {said}" in remarks
+    output = (
+        "the file is not UTF-8 and was read as Windows-1252; set `encoding` to the right one, first at orders.csv:2"
+    )
+    assert f"twice: {output}" in remarks
 
 
 @pytest.mark.slow
@@ -105,15 +105,15 @@ def test_a_name_that_stands_twice_in_a_header_is_told_by_check_and_by_the_runs_o
     (shop.folder / "orders.csv").write_text(
         ORDERS.replace("id,order_id", "id,order_id,order_id").replace("A-1", "A-1,B")
     )
-    said = "`order_id` appears more than once in the header and is read as `order_id`, `order_id_2`; rename them"
+    text = "`order_id` appears more than once in the header and is read as `order_id`, `order_id_2`; rename them"
 
     looked, ran = shop("check"), shop("run")
     shop.write(FILES.replace("[order_id]", "[amount]"))
     another = shop("run", "--slot", "2026-03-02T00:00:00Z")
 
     assert looked.code == 0
-    assert f"note   dataset orders: orders.csv:1: {said}" in looked.err
-    assert f"twice: {said}" in ran.err
+    assert f"note   dataset orders: orders.csv:1: {text}" in looked.err
+    assert f"twice: {text}" in ran.err
     assert ", first at orders.csv:1" in ran.err
     assert "more than once" not in another.said
 
@@ -199,11 +199,11 @@ def test_a_column_that_is_missing_is_told_alike_by_check_and_run_with_the_line_o
 
     check, run, dry = books("check", "-q"), books("run"), books("run", "--dry-run")
 
-    said = f"reconcile.yaml:{place}: Rule 'agree' does not fit dataset `bank` and `ledger`: {sentence}"
+    text = f"reconcile.yaml:{place}: Rule 'agree' does not fit dataset `bank` and `ledger`: {sentence}"
     assert [answer.code for answer in (check, run, dry)] == [2, 2, 2]
-    assert f"error  rule agree: {said}" in check.out
-    assert f"could not check agree: {said}" in run.out
-    assert f"could not check agree: {said}" in dry.out
+    assert f"error  rule agree: {text}" in check.out
+    assert f"could not check agree: {text}" in run.out
+    assert f"could not check agree: {text}" in dry.out
 
 
 def test_a_source_that_failed_beside_a_rule_that_does_not_fit_is_worth_another_run(tmp_path: Path) -> None:
@@ -233,10 +233,10 @@ def test_a_heading_below_a_title_is_asked_for_and_what_there_is_instead_stands_o
             sheet.write_row(row, 0, cells)
     books = Project(tmp_path).write(BILLS)
 
-    said = books("check", "-q").out
+    text = books("check", "-q").out
 
-    assert said.count("known names:") == 1
-    assert said.count("set `header_row` (workbook) or `skip` (file)") == 1
+    assert text.count("known names:") == 1
+    assert text.count("set `header_row` (workbook) or `skip` (file)") == 1
     assert books.write(BILLS.replace("id: Beleg", "header_row: 2, id: Beleg"))("check").code == 0
 
 
@@ -377,10 +377,10 @@ def test_an_export_that_was_put_there_twice_is_told_as_the_cause(tmp_path: Path)
 def test_a_file_with_lines_above_its_heading_is_told_how_to_skip_them(shop: Project) -> None:
     (shop.folder / "orders.csv").write_text("Export of May,,,,\n" + ORDERS)
 
-    said = shop("check", "-q")
+    answer = shop("check", "-q")
 
-    assert said.code == 2
-    assert "Most columns have no heading: if it is further down, set `skip`" in said.out
+    assert answer.code == 2
+    assert "Most columns have no heading: if it is further down, set `skip`" in answer.out
 
 
 def test_the_log_is_listed_without_what_an_entry_does_not_say(shop: Project) -> None:

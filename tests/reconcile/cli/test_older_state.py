@@ -1,7 +1,5 @@
 """Each command with a state of an older or newer schema, of another program, an empty one, or none."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from collections.abc import Callable, Mapping
@@ -14,6 +12,8 @@ from tests.support import filled, next_version
 from tests.support.cli import ORDERS, Answer, Project, sqlite
 from tests.support.runs import ChargesProject, twice
 from tests.support.serve import serving
+
+pytestmark = pytest.mark.slow
 
 OLDER = filled.REVISIONS[-1]
 """The schema of this version: a state of it is an older one for the next version."""
@@ -91,7 +91,6 @@ def shop(tmp_path: Path) -> Stateful:
     return shop
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["older", "newer", "foreign"])
 def test_a_state_that_a_command_cannot_use_is_refused_in_one_sentence_and_stays_as_it_is(
     kind: str, shop: Stateful, monkeypatch: pytest.MonkeyPatch
@@ -114,7 +113,6 @@ def test_a_state_that_a_command_cannot_use_is_refused_in_one_sentence_and_stays_
     assert set(answered) <= set(FILE_ONLY), answered
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["empty", "missing"])
 def test_a_command_that_reads_makes_no_state(kind: str, shop: Stateful) -> None:
     make, _ = STATES[kind]
@@ -133,7 +131,6 @@ READING = (
 )
 
 
-@pytest.mark.slow
 def test_migrate_backs_an_older_state_up_as_it_is_and_says_where(url: str, tmp_path: Path) -> None:
     shop = ChargesProject.at(tmp_path / "shop", url)
     filled.build(url, shop.folder, OLDER)
@@ -150,7 +147,6 @@ def test_migrate_backs_an_older_state_up_as_it_is_and_says_where(url: str, tmp_p
     assert len(list(shop.folder.glob("*-schema-*.db"))) == 1
 
 
-@pytest.mark.slow
 def test_backup_copies_an_older_state_as_it_is(url: str, tmp_path: Path) -> None:
     shop = ChargesProject.at(tmp_path / "shop", url)
     filled.build(url, shop.folder, OLDER)
@@ -164,7 +160,6 @@ def test_backup_copies_an_older_state_as_it_is(url: str, tmp_path: Path) -> None
     assert filled.stored("sqlite:///copy.db", shop.folder) == before
 
 
-@pytest.mark.slow
 def test_a_backup_that_cannot_be_written_leaves_the_older_state_as_it_is(tmp_path: Path) -> None:
     shop = ChargesProject.at(tmp_path / "shop")
     filled.build(shop.state, shop.folder, OLDER)
@@ -181,7 +176,6 @@ def test_a_backup_that_cannot_be_written_leaves_the_older_state_as_it_is(tmp_pat
     assert done.out == f"upgraded from schema {OLDER} to {next_version.REVISION}\n"
 
 
-@pytest.mark.slow
 def test_run_and_serve_back_an_older_state_up_first_and_say_where(tmp_path: Path) -> None:
     shop = ChargesProject.at(tmp_path / "shop").add(*twice(1, "A-1"))
     filled.build(shop.state, shop.folder, OLDER)

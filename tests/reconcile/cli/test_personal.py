@@ -1,7 +1,5 @@
 """Personal data at the command line: hidden in everything a command prints, in words and in JSON, unless asked for."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +8,8 @@ import pytest
 
 from tests.support.cli import Project
 from tests.support.servers import execute
+
+pytestmark = pytest.mark.slow
 
 PROJECT = """\
 version: 1
@@ -45,15 +45,14 @@ def shop(tmp_path: Path) -> Project:
 
 def personal(text: str) -> list[str]:
     """What of the people stands in a text."""
-    return [one for one in ("anary", "1815-", "1906-") if one in text]
+    return [item for item in ("anary", "1815-", "1906-") if item in text]
 
 
 def one(shop: Project, rule: str = "twins") -> dict[str, Any]:
-    found: dict[str, Any] = shop("findings", "--rule", rule, "--json", "--show").json[0]
-    return found
+    settings: dict[str, Any] = shop("findings", "--rule", rule, "--json", "--show").json[0]
+    return settings
 
 
-@pytest.mark.slow
 def test_no_command_prints_personal_data_unless_asked(shop: Project) -> None:
     told = [shop("run", "--dry-run"), shop("run", "--dry-run", "--json"), shop("run"), shop("run", "--json")]
     names = [one(shop)["id"], one(shop, "twice")["id"]]
@@ -69,7 +68,6 @@ def test_no_command_prints_personal_data_unless_asked(shop: Project) -> None:
     assert sum("use --show to see it" in answer.err for answer in told) == 3
 
 
-@pytest.mark.slow
 def test_what_is_hidden_in_json_keeps_its_shape(shop: Project) -> None:
     shop("run", "-q")
 
@@ -84,7 +82,6 @@ def test_what_is_hidden_in_json_keeps_its_shape(shop: Project) -> None:
     }
 
 
-@pytest.mark.slow
 def test_every_command_that_hides_shows_it_when_asked(shop: Project) -> None:
     told = [shop("run", "--dry-run", "--json", "--show"), shop("run", "--json", "--show")]
     name = one(shop)["id"]
@@ -96,28 +93,25 @@ def test_every_command_that_hides_shows_it_when_asked(shop: Project) -> None:
         assert "--show" not in answer.err
 
 
-@pytest.mark.slow
 def test_a_listing_without_personal_data_says_nothing_of_it(shop: Project) -> None:
     shop.write(PROJECT.replace("key: [again]", "key: [city]"))("run", "-q")
 
     assert "hidden" not in shop("findings", "--rule", "twice").err
 
 
-@pytest.mark.slow
 def test_findings_of_a_dataset_that_is_gone_are_hidden_whole(shop: Project) -> None:
     """Nothing says any more which of its columns are personal."""
     shop("run", "-q")
     name = one(shop)["id"]
     shop.write(PROJECT.replace("people:", "others:").replace("dataset: people", "dataset: others"))
 
-    [listed] = [found for found in shop("findings", "--json").json if found["id"] == name]
+    [listed] = [finding for finding in shop("findings", "--json").json if finding["id"] == name]
 
     assert (listed["key"], listed["keeper"]) == ({"city": "•••", "mail": "•••"}, ["•••", "•••"])
     assert not personal(shop("show", name).said)
     assert "ada.canary@example.com" in shop("show", name, "--show").out
 
 
-@pytest.mark.slow
 def test_a_column_computed_of_personal_data_is_personal_in_messages_too(shop: Project) -> None:
     shop("run", "-q")
 
@@ -126,32 +120,30 @@ def test_a_column_computed_of_personal_data_is_personal_in_messages_too(shop: Pr
     text = json.dumps(sent, ensure_ascii=False)
     assert "ada.canary@example.com" in text, "the channel may show `mail`"
     assert "Grace" not in text, "but not what is computed of it"
-    assert not [one for one in ("1815-", "1906-") if one in text], "nor days of birth, as the time of a group"
+    assert not [item for item in ("1815-", "1906-") if item in text], "nor days of birth, as the time of a group"
 
 
 def everything_said(shop: Project) -> list[Any]:
     """What commands print of all findings, without being asked for personal data."""
     listed = shop("findings", "--state", "all", "--json")
     told = [listed, shop("findings", "--state", "all")]
-    for found in listed.json:
-        told += [shop("show", found["id"]), shop("show", found["id"], "--json")]
+    for result in listed.json:
+        told += [shop("show", result["id"]), shop("show", result["id"], "--json")]
     return told
 
 
-@pytest.mark.slow
 def test_a_column_that_is_in_the_key_twice_is_hidden_twice(shop: Project) -> None:
     """The second time it is called by what was made of it: `mail (casefold)`."""
     shop.write(PROJECT.replace("key: [again]", "key: [mail, {mail: [casefold]}]").replace(", show: [mail]", ""))
 
     told = [shop("run", "--json"), *everything_said(shop)]
 
-    [key] = [found["key"] for found in told[1].json if found["rule"] == "twice"]
+    [key] = [result["key"] for result in told[1].json if result["rule"] == "twice"]
     assert key == {"mail": "•••", "mail (casefold)": "•••"}
     sent = (shop.folder / "told.jsonl").read_text()
-    assert not [one for one in ("anary", "ada") if one in sent or any(one in answer.said for answer in told)]
+    assert not [text for text in ("anary", "ada") if text in sent or any(text in answer.said for answer in told)]
 
 
-@pytest.mark.slow
 def test_what_a_finding_holds_of_a_former_configuration_is_hidden_where_it_may_be_personal(shop: Project) -> None:
     """It ended before the dataset got another id and the rule lost its window, so it keeps its old names and times."""
     shop("run", "-q")
@@ -161,18 +153,19 @@ def test_what_a_finding_holds_of_a_former_configuration_is_hidden_where_it_may_b
 
     told = everything_said(shop)
 
-    assert [found["keeper"] for found in told[0].json if found["rule"] == "twins"] == [["•••", "•••"]]
+    assert [result["keeper"] for result in told[0].json if result["rule"] == "twins"] == [["•••", "•••"]]
     for answer in told:
         assert not personal(answer.said), answer.said
 
 
-@pytest.mark.slow
 def test_our_own_name_of_a_record_without_an_id_is_hidden_for_it_is_a_digest_of_personal_data(shop: Project) -> None:
     keepers = {}
     for pii in ("pii: [mail, name, born]", "pii: []"):
         shop.write(PROJECT.replace("id: [mail, number]", "id: []").replace("pii: [mail, name, born]", pii))
         shop("run", "-q")
-        [keepers[pii]] = [found["keeper"] for found in shop("findings", "--json").json if found["rule"] == "twins"]
+        [keepers[pii]] = [
+            finding["keeper"] for finding in shop("findings", "--json").json if finding["rule"] == "twins"
+        ]
 
     hidden, shown = keepers.values()
     assert hidden == ["•••", "•••"]
@@ -197,7 +190,6 @@ jobs: {nightly: {rules: all, notify: [team], existing: report}}
 ONE = "id,person,amount\n1,a,4321.50\n2,a,4321.50\n"
 
 
-@pytest.mark.slow
 def test_a_personal_amount_is_hidden_for_one_finding_and_in_the_sum_over_several(tmp_path: Path) -> None:
     shop = Project(tmp_path).write(PAYROLL).write(ONE, "pay.csv")
     told = [shop("run", "--dry-run"), shop("run", "--json"), shop("findings"), shop("findings", "--json")]

@@ -1,7 +1,5 @@
 """Completion as the shells do it: the printed script is loaded, and a person types and presses Tab."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty
@@ -56,10 +54,10 @@ def home(tmp_path: Path) -> Path:
     (work / "orders.csv").write_text(ORDERS, encoding="utf-8")
     project = Project(work).write(FILES)
     assert project("run", "--quiet").code == 0
-    other = tmp_path / "my configuration"
-    other.mkdir()
+    second = tmp_path / "my configuration"
+    second.mkdir()
     text = FILES.replace("root: .", f"root: {work}").replace("twice", "thrice")
-    Project(other).write(f"state: sqlite:///{work}/reconcile.db\n{text}")
+    Project(second).write(f"state: sqlite:///{work}/reconcile.db\n{text}")
     for shell in SCRIPTS:
         (work / f"script.{shell}").write_text(project("completion", shell).out, encoding="utf-8")
     return tmp_path

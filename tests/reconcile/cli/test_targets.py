@@ -1,7 +1,5 @@
 """Two states, one database: `target` says whose it is, and hands it over only when a person says so."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from pathlib import Path
@@ -38,8 +36,8 @@ def project(folder: Path, database: Path) -> Project:
     return Project(folder).write(CONFIGURATION.format(shop=database))
 
 
-def first_waiting(one: Project) -> str:
-    return str(one("findings", "--state", "awaiting_approval", "--json").json[0]["id"])
+def first_waiting(item: Project) -> str:
+    return str(item("findings", "--state", "awaiting_approval", "--json").json[0]["id"])
 
 
 def active(database: Path) -> int:
@@ -51,8 +49,8 @@ def active(database: Path) -> int:
 def test_a_second_state_cleans_nothing_until_it_adopts_the_database(tmp_path: Path) -> None:
     database = shop(tmp_path)
     ours, theirs = project(tmp_path / "ours", database), project(tmp_path / "theirs", database)
-    for one in (ours, theirs):
-        assert one("run").code == 0
+    for item in (ours, theirs):
+        assert item("run").code == 0
     assert ours("approve", first_waiting(ours)).code == 0
     assert active(database) == 3
 
@@ -61,7 +59,7 @@ def test_a_second_state_cleans_nothing_until_it_adopts_the_database(tmp_path: Pa
     assert refused.code == 4
     assert "another state" in refused.out
     assert "target adopt shop" in refused.out
-    look = {one["subject"]: one["sentence"] for one in theirs("doctor", "--json").json["checks"]}
+    look = {check["subject"]: check["sentence"] for check in theirs("doctor", "--json").json["checks"]}
     assert "is cleaned by another state" in look["cleaning of source shop"]
     assert "cleaning of source shop" not in ours("doctor").out
     assert active(database) == 3
@@ -82,18 +80,18 @@ def test_a_state_from_a_backup_is_noticed_and_repeats_nothing_once_it_goes_on(tm
     database = shop(tmp_path)
     ours = project(tmp_path / "ours", database)
     assert ours("run").code == 0
-    done, other = (one["id"] for one in ours("findings", "--json").json)
+    done, other_id = (finding["id"] for finding in ours("findings", "--json").json)
     assert ours("approve", done).code == 0
     state = tmp_path / "ours" / "reconcile.db"
     assert ours("backup", str(tmp_path / "old.backup")).code == 0
-    assert ours("approve", other).code == 0
+    assert ours("approve", other_id).code == 0
     assert active(database) == 2
     state.unlink()
     for beside in state.parent.glob("reconcile.db-*"):
         beside.unlink()
     in_words(ours("restore", str(tmp_path / "old.backup")), 0, "`reconcile target` shows the affected sources", lines=2)
 
-    behind = ours("approve", other)
+    behind = ours("approve", other_id)
 
     assert behind.code == 4
     assert "restored from a backup" in behind.out
@@ -125,12 +123,12 @@ def test_without_cleaning_there_is_nothing_to_list(tmp_path: Path) -> None:
 def test_of_two_copies_of_a_project_the_second_is_told_what_it_may_be(tmp_path: Path) -> None:
     ours = project(tmp_path / "ours", shop(tmp_path))
     assert ours("run").code == 0
-    first, other = (finding["id"] for finding in ours("findings", "--json").json)
+    first, other_id = (finding["id"] for finding in ours("findings", "--json").json)
     assert ours("approve", first).code == 0
     shutil.copytree(tmp_path / "ours", tmp_path / "copy")
-    assert ours("approve", other).code == 0
+    assert ours("approve", other_id).code == 0
 
-    refused = Project(tmp_path / "copy")("approve", other)
+    refused = Project(tmp_path / "copy")("approve", other_id)
 
     assert refused.code == 4
     assert "restored from a backup, or it is a copy and the original cleans there" in refused.out

@@ -3,8 +3,6 @@
 What may be printed is asked of Unicode's own tables here, not of the list the product goes by.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import logging
@@ -94,12 +92,12 @@ def test_no_character_that_is_not_drawn_passes_and_each_has_an_escape_of_its_own
 
 
 def test_json_says_the_same_with_escapes() -> None:
-    said = {character: character for character in [*EVERY, "é", "漢", "👩\u200d👧"]}
+    mapping = {character: character for character in [*EVERY, "é", "漢", "👩\u200d👧"]}
 
-    shown = visible.in_json(json.dumps(said, ensure_ascii=False))
-    latin = visible.in_json(json.dumps(said, ensure_ascii=False), "iso8859-1")
+    shown = visible.in_json(json.dumps(mapping, ensure_ascii=False))
+    latin = visible.in_json(json.dumps(mapping, ensure_ascii=False), "iso8859-1")
 
-    assert json.loads(shown) == said == json.loads(latin)
+    assert json.loads(shown) == mapping == json.loads(latin)
     assert not hidden(shown)
     assert all(character in shown for character in ("é", "漢", "👩\u200d👧"))
     assert "é" in latin.encode("iso8859-1").decode("iso8859-1")
@@ -257,13 +255,13 @@ def known_values(shop: Project) -> dict[str, str | None]:
     return {**names, **dict.fromkeys(nothing)}
 
 
-def calls(path: tuple[str, ...], command: Any, known: dict[str, str | None]) -> Iterator[list[str]]:
+def calls(path: tuple[str, ...], command: Any, settings: dict[str, str | None]) -> Iterator[list[str]]:
     """A command with nothing, with what is known here, and with hostile texts everywhere, for people and as JSON."""
     flags = {name for parameter in command.params for name in parameter.opts}
     show = ["--show"] if "--show" in flags else []
     texts = [
-        words_of(command, lambda name: known.get(name, HOSTILE), options=False),
-        words_of(command, lambda name: known.get(name, HOSTILE), options=True),
+        words_of(command, lambda name: settings.get(name, HOSTILE), options=False),
+        words_of(command, lambda name: settings.get(name, HOSTILE), options=True),
         words_of(command, lambda _: HOSTILE, options=False),
         words_of(command, lambda _: HOSTILE, options=True),
     ]
@@ -296,15 +294,15 @@ def test_every_command_prints_only_what_can_be_seen(shop: Project) -> None:
         ["pause", "broken", "--reason", HOSTILE],
     ):
         nothing_raw(shop(*words), *words)
-    known = known_values(shop)
-    finding = str(known["finding"])
+    remembered = known_values(shop)
+    finding = str(remembered["finding"])
     for words in (["dismiss", finding, "--note", HOSTILE], ["reopen", finding, "--note", HOSTILE]):
         assert nothing_raw(shop(*words), *words).code == 0
     for words in (["approve", finding, "--note", HOSTILE], ["undo", finding, "--note", HOSTILE]):
         assert nothing_raw(shop(*words), *words).code == 0
     assert HOSTILE in [event.get("note") for event in shop("show", finding, "--json").json["history"]]
 
-    keepers = {found["id"]: found["surplus"][0][0] for found in shop("findings", "--rule", "twins", "--json").json}
+    keepers = {result["id"]: result["surplus"][0][0] for result in shop("findings", "--rule", "twins", "--json").json}
     names, worked = (
         list(keepers),
         {("dismiss",), ("reopen",), ("undo",)},
@@ -313,7 +311,7 @@ def test_every_command_prints_only_what_can_be_seen(shop: Project) -> None:
         if path not in LONG:
             finding = names[number % len(names)]  # what one command settled another could only refuse
             these = dict.fromkeys(("finding", "asked", "ids"), finding) | {"keeper": keepers[finding]}
-            told = calls(path, command, known | these)
+            told = calls(path, command, remembered | these)
             for words in dict.fromkeys(map(tuple, told)):
                 if nothing_raw(shop(*words), *words).code == exits.DONE:
                     worked.add(path)
@@ -353,12 +351,12 @@ def test_mistakes_in_a_configuration_print_only_what_can_be_seen(tmp_path: Path)
     def variants(node: Any) -> Iterator[Any]:
         if isinstance(node, dict):
             for key, value in node.items():
-                rest = {name: one for name, one in node.items() if name != key}
+                rest = {name: item for name, item in node.items() if name != key}
                 yield {**rest, HOSTILE: value}
-                yield from ({**rest, key: one} for one in variants(value))
+                yield from ({**rest, key: variant} for variant in variants(value))
         elif isinstance(node, list):
             for place, value in enumerate(node):
-                yield from ([*node[:place], one, *node[place + 1 :]] for one in variants(value))
+                yield from ([*node[:place], variant, *node[place + 1 :]] for variant in variants(value))
         else:
             yield HOSTILE
 
@@ -390,10 +388,10 @@ def test_the_big_list_of_naughty_strings_is_shown_and_its_json_is_exact(tmp_path
     for words in (["run"], ["findings", *every], ["plan", "--limit", "700"], ["audit"], ["audit", "--json"]):
         assert nothing_raw(project(*words), *words).code == 0
 
-    found = nothing_raw(project("findings", "--json", *every)).json
+    document = nothing_raw(project("findings", "--json", *every)).json
 
-    assert {one["key"]["mail"] for one in found} == texts
-    name = found[0]["id"]
+    assert {item["key"]["mail"] for item in document} == texts
+    name = document[0]["id"]
     for text in sorted(texts):
         for words in ([text], ["-c", text], ["show", text, "-c", "none.yaml"]):
             nothing_raw(project(*words), *words)

@@ -1,7 +1,5 @@
 """Wrong configurations, each a mistake that people make; snapshots/config_errors.txt says what is said about them."""
 
-from __future__ import annotations
-
 READ = """\
 sources: {shop: {type: files}}
 datasets: {charges: {source: shop, path: a.csv, id: id}}

@@ -1,7 +1,5 @@
 """Cleaning is safe unless somebody says otherwise, and what was said of it is read exactly."""
 
-from __future__ import annotations
-
 import datetime as dt
 from decimal import Decimal
 from pathlib import Path
@@ -117,7 +115,7 @@ def test_an_action_of_another_package_is_read_by_its_own_model(tmp_path: Path, m
 def test_a_setting_without_use_is_a_note_not_a_mistake(tmp_path: Path) -> None:
     project = loaded(tmp_path, cleaning("approval: none", "limits: {records: 3}"))
 
-    assert [(one.line, one.sentence) for one in project.warnings if "`clean`" in one.sentence] == [
+    assert [(warning.line, warning.sentence) for warning in project.warnings if "`clean`" in warning.sentence] == [
         (9, "`approval` has no effect in a rule without `clean`; remove it"),
         (10, "`limits` has no effect in a rule without `clean`; remove it"),
     ]
@@ -214,10 +212,10 @@ def test_the_columns_of_a_condition_are_known(text: str) -> None:
 
 @given(scanned=st.integers(0, 10**9), share=st.decimals("0.001", "100", places=3))
 def test_a_share_is_rounded_up_exactly(scanned: int, share: Decimal) -> None:
-    found = Limits.model_validate({"share": f"{share}%"}).caps(scanned).share
+    result = Limits.model_validate({"share": f"{share}%"}).caps(scanned).share
 
-    assert found is not None
-    assert (found - 1) * 100 * 1000 < scanned * share * 1000 <= found * 100 * 1000 or found == scanned == 0
+    assert result is not None
+    assert (result - 1) * 100 * 1000 < scanned * share * 1000 <= result * 100 * 1000 or result == scanned == 0
 
 
 def test_a_limit_that_is_said_leaves_the_others_as_they_are(tmp_path: Path) -> None:
@@ -259,10 +257,12 @@ def test_an_upgrade_changes_neither_the_release_nor_what_a_rule_is_known_by(tmp_
     `rich` is newer: its `trim` drops characters that show nothing since version 2."""
     project = loaded(tmp_path, BEFORE)
 
-    found = {name: RuleIdentity.of(one, dataset_definition="shop").definition for name, one in project.rules.items()}
+    mapping = {
+        name: RuleIdentity.of(item, dataset_definition="shop").definition for name, item in project.rules.items()
+    }
 
     assert project.release == "b9917e8a4e2da26c06d48e029824809721ab2e498cef2ffe16bc4960ad2f33cf"
-    assert found == {
+    assert mapping == {
         "plain": "231ed783d53721df5980ffce74e35c4234471c73943a4211132b1e5983e83a3b",
         "rich": "1ff75dffdce3ffef7b265344f87d0db1ffbac5031388ed0d91f4c1497483983c",
         "every": "c4666381dfaa18fc67b299cd6ee1d493ccddc1ed195a619eb3ef4462dfee88db",

@@ -1,7 +1,5 @@
 """YAML is read as its author wrote it, with every place known, and a hostile text costs no more than its length."""
 
-from __future__ import annotations
-
 import string
 import time
 from typing import Any
@@ -38,10 +36,10 @@ def test_only_unquoted_nothing_is_none() -> None:
 
 
 def test_a_byte_order_mark_is_passed_over() -> None:
-    found = parse(b"\xef\xbb\xbfversion: 1\n")
+    result = parse(b"\xef\xbb\xbfversion: 1\n")
 
-    assert data(found.root) == {"version": "1"}
-    assert locate(found.root, ("version",)).key_at.column == 1 if found.root else False
+    assert data(result.root) == {"version": "1"}
+    assert locate(result.root, ("version",)).key_at.column == 1 if result.root else False
 
 
 @pytest.mark.parametrize(
@@ -68,7 +66,7 @@ def test_a_python_object_is_never_made() -> None:
     told = sentences(text)
 
     assert len(told) == 2
-    assert all("is a tag, which is not supported" in one for one in told)
+    assert all("is a tag, which is not supported" in item for item in told)
 
 
 def test_a_billion_laughs_are_not_laughed() -> None:
@@ -76,12 +74,12 @@ def test_a_billion_laughs_are_not_laughed() -> None:
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     began = time.monotonic()
 
-    found = parse("\n".join(lines))
+    result = parse("\n".join(lines))
 
     assert time.monotonic() - began < 2
-    assert found.root is not None
-    assert sum(1 for _ in walk(found.root)) < 300
-    assert len(found.problems) == 12 + 11 * 10
+    assert result.root is not None
+    assert sum(1 for _ in walk(result.root)) < 300
+    assert len(result.problems) == 12 + 11 * 10
 
 
 @pytest.mark.parametrize("bomb", ["[" * 100_000, "{a: " * 100_000, "- " * 100_000, "? " * 50_000])
@@ -109,9 +107,9 @@ def test_a_file_of_the_largest_size_is_read_in_time() -> None:
     text = "".join(f"key-{n}: [{'value' * 14}, other]\n" for n in range(10_000))
     began = time.monotonic()
 
-    found = parse(text)
+    result = parse(text)
 
-    assert not found.problems
+    assert not result.problems
     assert time.monotonic() - began < 10
 
 
@@ -137,11 +135,11 @@ def nothing_alike(value: Any) -> Any:
 
 @given(st.text(max_size=200) | st.text("ab:- ,[]{}'\"#\n|>&*!~?", max_size=40))
 def test_a_text_is_told_as_wrong_or_read_as_yaml_means_it(text: str) -> None:
-    found = parse(text)
+    result = parse(text)
 
-    assert all(p.line >= 1 and p.column >= 1 for p in found.problems)
-    if not found.problems:
-        assert nothing_alike(data(found.root)) == nothing_alike(yaml.load(text, yaml.CBaseLoader))  # noqa: S506 - texts only
+    assert all(p.line >= 1 and p.column >= 1 for p in result.problems)
+    if not result.problems:
+        assert nothing_alike(data(result.root)) == nothing_alike(yaml.load(text, yaml.CBaseLoader))  # noqa: S506 - texts only
 
 
 @given(st.binary(max_size=200))
@@ -182,13 +180,13 @@ class Written:
 def test_every_value_of_a_random_document_is_found_at_its_own_place(tree: dict[str, Any]) -> None:
     written = Written(tree)
 
-    found = parse("\n".join(written.lines) + "\n")
+    result = parse("\n".join(written.lines) + "\n")
 
-    assert not found.problems
-    assert data(found.root) == tree
-    assert found.root is not None
+    assert not result.problems
+    assert data(result.root) == tree
+    assert result.root is not None
     for path, (line, column) in written.places.items():
-        place = locate(found.root, path)
+        place = locate(result.root, path)
         assert place.path == path
         assert (place.node.at.line, place.node.at.column) == (line, column)
 

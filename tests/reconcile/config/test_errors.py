@@ -1,7 +1,5 @@
 """Every mistake is told at its line, all at once. The sentences themselves stand in snapshots/config_errors.txt."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -38,9 +36,9 @@ def test_every_wrong_configuration_is_told_in_sentences_a_person_can_act_on(
     page, every_word = [], ""
     for number, (title, given) in enumerate(MISTAKES.items()):
         files = given if isinstance(given, dict) else {"reconcile.yaml": given}
-        said = told(tmp_path / str(number), files, monkeypatch)
-        every_word += said
-        page.append("\n".join(part for part in (f"=== {title}", numbered(files), said) if part) + "\n")
+        answer = told(tmp_path / str(number), files, monkeypatch)
+        every_word += answer
+        page.append("\n".join(part for part in (f"=== {title}", numbered(files), answer) if part) + "\n")
 
     text = "\n".join(page)
     assert len(page) >= 40
@@ -77,9 +75,9 @@ def test_a_derived_column_that_is_too_long_is_told_also_beside_personal_columns(
 def test_mistakes_are_sorted_by_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {"reconcile.yaml": "include: [a.yaml, b.yaml]\nzz: 1\naa: 1\n", "b.yaml": "x: 1\n", "a.yaml": "y: 1\n"}
 
-    said = told(tmp_path, files, monkeypatch)
+    answer = told(tmp_path, files, monkeypatch)
 
-    assert [line.split(": ")[0] for line in said.splitlines()] == [
+    assert [line.split(": ")[0] for line in answer.splitlines()] == [
         "a.yaml:1:1",
         "b.yaml:1:1",
         "reconcile.yaml:2:1",

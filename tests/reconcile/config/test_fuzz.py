@@ -3,8 +3,6 @@
 A short form runs in CI; `make chaos` goes on for minutes.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import json
 import random
@@ -241,13 +239,13 @@ def every_node(node: Any) -> Iterator[Any]:
             yield from every_node(below)
 
 
-def change(chance: random.Random, node: Any, other: Any) -> None:
+def change(chance: random.Random, node: Any, value: Any) -> None:
     place = chance.choice(list(node)) if isinstance(node, dict) else chance.randrange(len(node))
     kind = chance.randrange(6)
     if kind <= 1:
         node[place] = chance.choice(SCALARS)
     elif kind == 2:
-        node[place] = json.loads(json.dumps(other))
+        node[place] = json.loads(json.dumps(value))
     elif kind == 3:
         many = min(chance.choice((2, 50, 3000)), 1 + 2_000_000 // len(json.dumps(node[place])))
         node[place] = [node[place]] * many if chance.random() < 0.5 else {f"k{n}": node[place] for n in range(many)}
@@ -308,9 +306,9 @@ def check_problems(problems: ConfigProblems, folder: Path) -> None:
 def test_the_changes_make_projects_and_mistakes_of_every_kind() -> None:
     """What is tried is near enough to a configuration, and far enough from one."""
     chance = random.Random(1)
-    made = {change.__name__: [change(chance, CLEANING.encode()) for _ in range(20)] for change in CHANGES}
+    mapping = {change.__name__: [change(chance, CLEANING.encode()) for _ in range(20)] for change in CHANGES}
 
-    assert all(len(set(texts)) > 10 for texts in made.values())
+    assert all(len(set(texts)) > 10 for texts in mapping.values())
     assert EXAMPLES
 
 

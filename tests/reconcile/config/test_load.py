@@ -1,7 +1,5 @@
 """A configuration becomes a project: resolved, complete, frozen, and named by what it says."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime as dt
 import hashlib
@@ -212,7 +210,7 @@ def test_what_people_write_without_quotes_is_text(tmp_path: Path) -> None:
 
 
 def test_a_wrong_name_of_a_former_rule_is_told_once(tmp_path: Path) -> None:
-    said = "kind: duplicates, dataset: charges, key: [order_id], was: old"
-    text = SMALL + "".join(f"  r{n}: {{{said}}}\n" for n in range(2))
+    output = "kind: duplicates, dataset: charges, key: [order_id], was: old"
+    text = SMALL + "".join(f"  r{n}: {{{output}}}\n" for n in range(2))
 
     assert problems(tmp_path, text) == ["6:66: rule `r0` also continues `old`; keep `was` in one of them"]

@@ -1,7 +1,5 @@
 """`init` writes a project that loads, has duplicates to find, and never overwrites anything."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The schema editors use says the same as the loader: what runs is valid, what is misspelt is not."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,7 +48,7 @@ def wrong(value: Any, schema: dict[str, Any], path: str = "") -> Iterator[str]:
     )
     if isinstance(value, str) and "pattern" in schema and not re.search(schema["pattern"], value):
         yield f"{path} has another form"
-    if "anyOf" in schema and all(any(wrong(value, one, path)) for one in schema["anyOf"]):
+    if "anyOf" in schema and all(any(wrong(value, entry, path)) for entry in schema["anyOf"]):
         yield f"{path} fits none"
     if isinstance(value, dict):
         yield from wrong_inside(value, schema, path)
@@ -62,11 +60,11 @@ def wrong_inside(value: dict[str, Any], schema: dict[str, Any], path: str) -> It
     yield from (f"{path} needs {key}" for key in schema.get("required", ()) if key not in value)
     more = schema.get("additionalProperties", True)
     for key, inner in value.items():
-        known = schema.get("properties", {}).get(key)
-        if known is None and more is False:
+        stored = schema.get("properties", {}).get(key)
+        if stored is None and more is False:
             yield f"{path} knows no {key}"
-        elif known is not None or isinstance(more, dict):
-            yield from wrong(inner, known if known is not None else more, f"{path}.{key}")
+        elif stored is not None or isinstance(more, dict):
+            yield from wrong(inner, stored if stored is not None else more, f"{path}.{key}")
 
 
 VALID = {

@@ -1,7 +1,5 @@
 """Variables are filled in; what is secret is nowhere to be seen: not in errors, reprs, releases or warnings."""
 
-from __future__ import annotations
-
 import os
 import re
 import traceback
@@ -95,7 +93,7 @@ def test_a_secret_file_that_is_none_is_told(make: object, sentence: str, tmp_pat
 
     told = problems(tmp_path, SMALL + "channels: {ops: {type: file, path: '${file:token}'}}\n")
 
-    assert any(sentence in one for one in told)
+    assert any(sentence in item for item in told)
     assert "xxx" not in "".join(told)
 
 
@@ -163,7 +161,7 @@ def test_a_secret_written_into_the_file_is_not_repeated(tmp_path: Path, monkeypa
 
     told = problems(tmp_path, text)
 
-    assert any("is not an address" in one for one in told)
+    assert any("is not an address" in item for item in told)
     assert "hunter2" not in "".join(told)
 
 
@@ -179,7 +177,7 @@ def test_a_secret_has_no_place_where_it_would_be_shown(place: str, tmp_path: Pat
 
     nowhere = "a secret is not allowed here; use secrets in `sources`, `channels`, `state`, `encryption_key`"
     shown = "this setting is shown and stored, so it cannot hold a secret"
-    assert any((shown if place == "jobs" else nowhere) in one for one in told)
+    assert any((shown if place == "jobs" else nowhere) in item for item in told)
     assert "c4n4ry" not in "".join(told)
 
 

@@ -1,7 +1,5 @@
 """The texts of a configuration that are kept say exactly what was read, and never hold a secret."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A clock that was wrong, and a person who confirms it: `jobs` and `resume --clock` say which due times still run."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterator
 from pathlib import Path
@@ -180,7 +178,7 @@ def test_a_confirmation_between_the_two_steps_of_a_tick_stays(postgres_url: str,
     now = FixedClock()
     with (
         Store.open(postgres_url, tmp_path, clock=now) as ticking,
-        Store.open(postgres_url, tmp_path, clock=now) as other,
+        Store.open(postgres_url, tmp_path, clock=now) as store,
     ):
 
         def tick(awake: dt.timedelta) -> None:
@@ -191,7 +189,7 @@ def test_a_confirmation_between_the_two_steps_of_a_tick_stays(postgres_url: str,
 
         def confirm_once(_connection: object, _cursor: object, statement: str, *_: object) -> None:
             if "FROM clock" in statement and not confirmed:
-                with other.begin() as tx:
+                with store.begin() as tx:
                     confirmed.append(clock.confirm(tx, "anna"))
 
         tick(MINUTE)
@@ -202,5 +200,5 @@ def test_a_confirmation_between_the_two_steps_of_a_tick_stays(postgres_url: str,
         tick(3 * MINUTE)
 
         assert confirmed[0] is not None
-        with other.read() as tx:
+        with store.read() as tx:
             assert clock.held(tx) is None

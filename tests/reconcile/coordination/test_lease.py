@@ -1,7 +1,5 @@
 """Leases with real processes: killed, stopped, woken up again; and the clocks that must not matter."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import signal
@@ -105,13 +103,13 @@ def test_eight_processes_that_want_a_free_lease_give_it_to_one(url: str, store: 
         wait()
     """
     programs = [Program(code, url, tmp_path).ready() for _ in range(8)]
-    for one in programs:
-        one.go()
+    for program in programs:
+        program.go()
 
-    answers = [one.line() for one in programs]
+    answers = [item.line() for item in programs]
 
     assert sorted(answers) == ["Lease"] + ["LeaseHeld"] * 7
-    assert [one.go().end() for one in programs] == [""] * 8
+    assert [item.go().end() for item in programs] == [""] * 8
 
 
 def test_a_live_owner_keeps_its_lease(store: Store, holder: Program) -> None:
@@ -335,8 +333,8 @@ def beating(tmp_path: Path) -> Iterator[tuple[Store, FixedClock, Callable[[], dt
 
         def until() -> dt.datetime:
             with store.read() as tx:
-                found: dt.datetime = tx.connection.execute(sa.select(tables.leases.c.lease_until)).scalar_one()
-                return found
+                result: dt.datetime = tx.connection.execute(sa.select(tables.leases.c.lease_until)).scalar_one()
+                return result
 
         yield store, clock, until
 

@@ -89,13 +89,13 @@ def people(request: pytest.FixtureRequest, tmp_path: Path) -> PeopleProject:
 
 
 def surplus(report: RunReport) -> list[str]:
-    return sorted(record[0] for one in report.to_json()["findings"] for record in one["surplus"])
+    return sorted(record[0] for finding in report.to_json()["findings"] for record in finding["surplus"])
 
 
 def events(people: PeopleProject) -> list[tuple[str, str, Any]]:
     """The audit entries on releases: who, what, with which note."""
-    found = people.look(lambda tx: list(log.entries(tx, event="release")))
-    return [(one.actor, one.event, one.body["note"]) for one in found]
+    checks = people.look(lambda tx: list(log.entries(tx, event="release")))
+    return [(item.actor, item.event, item.body["note"]) for item in checks]
 
 
 # By itself
@@ -159,13 +159,13 @@ def test_a_started_configuration_does_not_replace_a_held_one_but_can_be_promoted
 
     adopted = people.adopt()
     with people.open() as application:
-        other = application.project.release
-    promoted = people.promote(other[:8], note="reviewed")
+        release = application.project.release
+    promoted = people.promote(release[:8], note="reviewed")
 
     now = people.current()
-    assert (adopted, promoted) == (held, other)
+    assert (adopted, promoted) == (held, release)
     assert now is not None
-    assert (now.release, now.held, now.note) == (other, True, "reviewed")
+    assert (now.release, now.held, now.note) == (release, True, "reviewed")
     assert events(people) == [("ann", "release.held", None), ("ben", "release.promoted", "reviewed")]
 
 
@@ -255,7 +255,7 @@ def test_a_promotion_between_two_jobs_of_one_command_counts_for_the_second(peopl
         file = application.project.release
         reports = application.run_all(watch=watch)
 
-    assert [(one.job, one.release) for one in reports] == [("nightly", file), ("weekly", held)]
+    assert [(report.job, report.release) for report in reports] == [("nightly", file), ("weekly", held)]
 
 
 @pytest.mark.slow
@@ -342,11 +342,11 @@ def test_texts_of_a_release_that_was_first_seen_without_them_are_added(people: P
     people.run()
     with people.open() as application, application.store.begin() as tx:
         tx.connection.execute(sa.update(tables.releases).values(files=None))
-    before = people.look(lambda tx: [one.files for one in stored.listed(tx, 9)])
+    before = people.look(lambda tx: [item.files for item in stored.listed(tx, 9)])
 
     people.run()
 
-    after = people.look(lambda tx: [one.files for one in stored.listed(tx, 9)])
+    after = people.look(lambda tx: [item.files for item in stored.listed(tx, 9)])
     assert before == [None]
     assert [list(files) for files in after] == [["reconcile.yaml"]]
 
@@ -382,15 +382,15 @@ def _runs(people: PeopleProject) -> int:
 def test_who_serves_follows_the_current_release_with_the_state_of_its_own_file(people: PeopleProject) -> None:
     served = people.adopt()
     state = people.environ["STATE"]
-    with people.write(key="town").open() as other, other.store.begin() as tx:
-        same = releases.to_run(tx, other.project, people.environ)
-        releases.hold(tx, other.project, served, by="ann", note=None)
+    with people.write(key="town").open() as store, store.store.begin() as tx:
+        same = releases.to_run(tx, store.project, people.environ)
+        releases.hold(tx, store.project, served, by="ann", note=None)
 
-        chosen = releases.to_run(tx, other.project, people.environ)
+        chosen = releases.to_run(tx, store.project, people.environ)
 
     assert (same.release, same.files) == (served, chosen.files)
     assert chosen.release == served
-    assert chosen.state == other.project.state
+    assert chosen.state == store.project.state
     assert state.removeprefix("sqlite:///") in chosen.state.get_secret_value()
 
 
@@ -436,11 +436,11 @@ def test_processes_that_start_at_once_agree_on_the_current_release(people: Peopl
             print(releases.adopt(tx, project, "reconcile").release)
         """
 
-    said = in_parallel(4, code, people.environ["STATE"], people.folder)
+    answer = in_parallel(4, code, people.environ["STATE"], people.folder)
 
     now = people.current()
     assert now is not None
-    assert said == [now.release] * 4
+    assert answer == [now.release] * 4
     assert len(events(people)) == 1
 
 
@@ -475,7 +475,7 @@ def test_a_person_holds_promotes_and_lets_go_at_the_command_line(shop: ChargesPr
     assert while_held.code == 0
     assert f"Release {first[:12]} is held by " in while_held.err
     assert "(audit week): it was run instead of " in while_held.err
-    assert [(one["release"], one["current"], one["held"], one["file"], one["kept"]) for one in listed] == [
+    assert [(item["release"], item["current"], item["held"], item["file"], item["kept"]) for item in listed] == [
         (first, True, True, False, True)
     ]
     assert (listed[0]["jobs"], listed[0]["rules"]) == (1, 1)

@@ -1,7 +1,5 @@
 """A rule that people mostly reject says what would narrow it, from what they rejected and what they confirmed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +7,8 @@ from typing import Any
 import pytest
 
 from tests.support.world import DELETE, World
+
+pytestmark = pytest.mark.slow
 
 Twins = tuple[str | None, ...]
 """Date of birth, kind and time of two records: the first of each, then the second of each."""
@@ -60,7 +60,6 @@ def _name(finding: dict[str, Any]) -> str:
     return str(finding["key"]["name"])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rejected", "confirmed", "rule", "words"),
     [
@@ -91,7 +90,6 @@ def test_it_names_the_change_that_leaves_out_what_was_rejected_alone(
     assert words in advice(tmp_path, rejected, confirmed, **rule)
 
 
-@pytest.mark.slow
 def test_a_change_that_touches_one_confirmed_finding_or_shows_personal_data_is_not_proposed(tmp_path: Path) -> None:
     born = [twins(born="1971"), twins(born="1972"), twins(born="1973")]
 
@@ -103,7 +101,6 @@ def test_a_change_that_touches_one_confirmed_finding_or_shows_personal_data_is_n
         assert "born" not in told
 
 
-@pytest.mark.slow
 def test_nothing_is_proposed_before_somebody_confirmed_a_finding_nor_the_id_and_the_column_of_the_gap(
     tmp_path: Path,
 ) -> None:
@@ -117,12 +114,10 @@ def test_nothing_is_proposed_before_somebody_confirmed_a_finding_nor_the_id_and_
     assert "If `at` may differ by at most 4 min" in by_id
 
 
-@pytest.mark.slow
 def test_a_rule_that_people_mostly_confirm_says_nothing(tmp_path: Path) -> None:
     assert advice(tmp_path, [twins(born="1971")] * 2, [SAME] * 2) == "None"
 
 
-@pytest.mark.slow
 def test_what_was_handled_elsewhere_counts_as_confirmed(tmp_path: Path) -> None:
     born = [twins(born="1971"), twins(born="1972"), twins(born="1973")]
 
@@ -134,7 +129,6 @@ def test_what_was_handled_elsewhere_counts_as_confirmed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["`x`", "y" * 61, "\x07"])
-@pytest.mark.slow
 def test_a_value_that_no_condition_should_hold_is_left_out(tmp_path: Path, kind: str) -> None:
     told = advice(tmp_path, [twins(of=kind, kind=kind)] * 4, [SAME])
 

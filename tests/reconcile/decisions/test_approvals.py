@@ -1,7 +1,5 @@
 """Approvals: a yes holds for exactly the plan that was shown, by as many persons as have to say it."""
 
-from __future__ import annotations
-
 import datetime as dt
 
 import pytest
@@ -19,8 +17,10 @@ WEEK = NOON + dt.timedelta(days=7)
 
 def say(journal: Journal, name: str, by: str, decision: approvals.Decision = "approved", plan_hash: str = "") -> bool:
     with journal.begin() as tx:
-        one = plans.get(tx, name)
-        return approvals.give(tx, one, by=by, plan_hash=plan_hash or one.plan_hash, decision=decision, note="seen")
+        stored = plans.get(tx, name)
+        return approvals.give(
+            tx, stored, by=by, plan_hash=plan_hash or stored.plan_hash, decision=decision, note="seen"
+        )
 
 
 def test_one_yes_is_enough_where_one_is_required(journal: Journal) -> None:
@@ -31,8 +31,8 @@ def test_one_yes_is_enough_where_one_is_required(journal: Journal) -> None:
     assert say(journal, name, "eve")
 
     with journal.store.read() as tx:
-        [one] = stored_approvals.of(tx, name)
-        assert (one.by, one.decision, one.at, one.note) == ("eve", "approved", NOON, "seen")
+        [item] = stored_approvals.of(tx, name)
+        assert (item.by, item.decision, item.at, item.note) == ("eve", "approved", NOON, "seen")
         assert stored_approvals.given(tx, [name, "P-none"]) == {name: {"eve"}}
 
 
@@ -77,9 +77,9 @@ def test_a_no_outweighs_and_is_remembered_by_the_plan(journal: Journal) -> None:
     assert not say(journal, name, "noah", "rejected")
 
     with journal.store.read() as tx:
-        one = plans.get(tx, name)
-        assert not approvals.satisfied(tx, one)
-        assert stored_approvals.rejected(tx, [one.finding, "F-OTHER0"]) == {one.finding: [one]}
+        stored = plans.get(tx, name)
+        assert not approvals.satisfied(tx, stored)
+        assert stored_approvals.rejected(tx, [stored.finding, "F-OTHER0"]) == {stored.finding: [stored]}
     assert say(journal, name, "noah")
 
 

@@ -1,7 +1,5 @@
 """Between a run and an act the world changes: the rule is asked again, and what a run would refuse, an act refuses."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +15,8 @@ from reconcile.store import findings as stored_findings
 from reconcile.store.plans import StoredPlan
 from tests.support.sides import WIDE, Export, Sides, Table, unchanged
 from tests.support.world import ALONE, CUSTOMERS, DELETE, World
+
+pytestmark = pytest.mark.slow
 
 DELETE_UNPAID = {"dataset": "invoices", "forms": ["left_only"], "action": "delete"}
 APPROVED: dict[str, Any] = {"clean": DELETE_UNPAID}
@@ -44,7 +44,6 @@ def lose(payments: Table | Export, records: range) -> None:
 # Both sides and their shape
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("right", ["sqlite", "csv"])
 @pytest.mark.parametrize("lost", [99, 60], ids=["all", "most"])
 def test_an_approval_cleans_nothing_while_the_other_side_is_being_reloaded(
@@ -63,7 +62,6 @@ def test_an_approval_cleans_nothing_while_the_other_side_is_being_reloaded(
     assert "99" in approved.said
 
 
-@pytest.mark.slow
 def test_an_approved_plan_waits_for_the_other_side_and_is_void_once_the_payment_is_there(tmp_path: Path) -> None:
     sides, finding = unpaid(tmp_path, "sqlite", 100)
     assert isinstance(sides.payments, Table)
@@ -83,7 +81,6 @@ def test_an_approved_plan_waits_for_the_other_side_and_is_void_once_the_payment_
     assert "was skipped" in late.said
 
 
-@pytest.mark.slow
 def test_a_small_dataset_that_lost_half_of_its_records_asks_people_again(tmp_path: Path) -> None:
     sides, finding = unpaid(tmp_path, "sqlite", 6)
     lose(sides.payments, range(1, 4))
@@ -97,7 +94,6 @@ def test_a_small_dataset_that_lost_half_of_its_records_asks_people_again(tmp_pat
     assert f"I-{6}" not in sides.invoices.status
 
 
-@pytest.mark.slow
 def test_an_automatic_rule_cleans_nothing_by_itself_after_half_of_a_small_dataset_is_gone(tmp_path: Path) -> None:
     sides, _ = unpaid(tmp_path, "sqlite", 25, approval="none", limits=WIDE)
     lose(sides.payments, range(1, 16))
@@ -108,7 +104,6 @@ def test_an_automatic_rule_cleans_nothing_by_itself_after_half_of_a_small_datase
     assert "it has 9 records instead of 24" in cleaning["stopped"]
 
 
-@pytest.mark.slow
 def test_a_small_loss_is_shown_to_whoever_approves(tmp_path: Path) -> None:
     sides, earlier = unpaid(tmp_path, "sqlite", 19)
     sides.config = {
@@ -137,11 +132,11 @@ def test_a_small_loss_is_shown_to_whoever_approves(tmp_path: Path) -> None:
 
 def listed(folder: Path, *pairs: tuple[int, int], **rule: Any) -> tuple[World, str]:
     """Two customers with one address, a list of pairs that are different, and the finding after a run."""
-    known = {"source": "shop", "table": "different"}
+    settings = {"source": "shop", "table": "different"}
     world = World.at(
         folder / "w",
         *((1, "a@x", "Anna"), (2, "a@x", "Ann")),
-        config={"datasets": {"customers": CUSTOMERS, "different": known}},
+        config={"datasets": {"customers": CUSTOMERS, "different": settings}},
         twins=DELETE | {"except": {"dataset": "different"}} | rule,
     )
     world.shop.sql("CREATE TABLE different (first_id INTEGER, second_id INTEGER)")
@@ -154,7 +149,6 @@ def list_pairs(world: World, *pairs: tuple[int, int]) -> None:
     world.shop.sql(*(f"INSERT INTO different VALUES {pair}" for pair in pairs))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("cell", ["NULL", "'n/a'"])
 @pytest.mark.parametrize("emptied", [1, 9])
 def test_people_are_asked_once_when_rows_of_a_list_name_no_pair_any_more(
@@ -182,7 +176,6 @@ def test_people_are_asked_once_when_rows_of_a_list_name_no_pair_any_more(
     assert world.findings() == {world.only(): "awaiting_approval"}
 
 
-@pytest.mark.slow
 def test_people_are_asked_when_half_of_a_small_dataset_has_no_key_any_more(tmp_path: Path) -> None:
     world = World.at(
         tmp_path / "w", *((n, f"{n}@x", "Ann") for n in range(1, 9)), twins=ALONE | {"key": ["email"], "limits": WIDE}
@@ -194,11 +187,10 @@ def test_people_are_asked_when_half_of_a_small_dataset_has_no_key_any_more(tmp_p
     [rule] = world.run().rules
 
     assert world.shop.ids() == list(range(1, 9))
-    said = rule.failed if isinstance(rule, RuleFailure) else rule.cleaning.stopped or ""
-    assert "email" in said
+    output = rule.failed if isinstance(rule, RuleFailure) else rule.cleaning.stopped or ""
+    assert "email" in output
 
 
-@pytest.mark.slow
 def test_a_pair_that_was_listed_after_the_run_is_not_cleaned(tmp_path: Path) -> None:
     world, finding = listed(tmp_path, (7, 8), (8, 9))
     list_pairs(world, (1, 2))
@@ -208,7 +200,6 @@ def test_a_pair_that_was_listed_after_the_run_is_not_cleaned(tmp_path: Path) -> 
     assert world.shop.ids() == [1, 2]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("left", [0, 1], ids=["empty", "half loaded"])
 def test_nothing_is_cleaned_while_the_list_is_being_reloaded(left: int, tmp_path: Path) -> None:
     pairs = [(n, n + 1) for n in range(10, 14)]
@@ -225,7 +216,6 @@ def test_nothing_is_cleaned_while_the_list_is_being_reloaded(left: int, tmp_path
 # Queries
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("way", ["approve", "later", "run"])
 def test_what_a_query_lists_no_longer_is_not_cleaned(way: str, tmp_path: Path) -> None:
     query = "select c.email as group_key, c.id from customers c join orders o on o.id = c.email where not o.paid"
@@ -277,7 +267,6 @@ ARRIVALS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ARRIVALS)
 def test_a_record_that_arrives_before_the_others_changes_who_is_surplus(name: str, tmp_path: Path) -> None:
     rule, times, earlier = ARRIVALS[name]
@@ -301,7 +290,6 @@ DEPARTURES = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", DEPARTURES)
 def test_records_that_only_a_third_one_held_together_are_not_cleaned_without_it(name: str, tmp_path: Path) -> None:
     middle = (2, "c" if name != "any key" else "c1", "p2", *at("10:10", "10:20"))
@@ -324,7 +312,6 @@ def test_records_that_only_a_third_one_held_together_are_not_cleaned_without_it(
 # Ids
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("wrong", ["1", "NULL"], ids=["repeated", "empty"])
 def test_ids_that_name_no_single_record_stop_every_way_to_clean(wrong: str, tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", config={"datasets": {"customers": CUSTOMERS | {"table": "people"}}}, twins=DELETE)
@@ -348,7 +335,6 @@ def test_ids_that_name_no_single_record_stop_every_way_to_clean(wrong: str, tmp_
 # Rows that the database hides
 
 
-@pytest.mark.slow
 @pytest.mark.server
 @pytest.mark.parametrize("way", ["table", "view", "view of a view", "query"])
 def test_rows_that_a_policy_hides_behind_a_view_are_no_reason_to_clean(
@@ -385,7 +371,6 @@ def test_rows_that_a_policy_hides_behind_a_view_are_no_reason_to_clean(
     assert run["cleaning"]["proposed"] == 0
 
 
-@pytest.mark.slow
 @pytest.mark.server
 def test_a_pair_that_a_policy_hides_from_the_list_is_not_cleaned(tmp_path: Path, postgres_url: str) -> None:
     config = {"datasets": {"customers": CUSTOMERS, "different": {"source": "shop", "table": "different"}}}
@@ -425,7 +410,6 @@ def shop_of(folder: Path, records: int, where: str = "name = 'succeeded'", **rul
     return world
 
 
-@pytest.mark.slow
 def test_an_edit_after_which_nothing_matches_resolves_nothing_and_says_so(tmp_path: Path) -> None:
     world = shop_of(tmp_path, 5)
     finding = world.only()
@@ -439,7 +423,6 @@ def test_an_edit_after_which_nothing_matches_resolves_nothing_and_says_so(tmp_pa
     assert "compared 0 records" in world.messages()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("what", ["records", "where"])
 def test_a_rule_that_compares_half_of_the_usual_records_is_not_judged_until_a_person_accepts(
     what: str, tmp_path: Path
@@ -462,7 +445,6 @@ def test_a_rule_that_compares_half_of_the_usual_records_is_not_judged_until_a_pe
     assert world.intact()
 
 
-@pytest.mark.slow
 def test_an_emptied_dataset_is_accepted_by_a_person(tmp_path: Path) -> None:
     world = shop_of(tmp_path, 5)
     world.shop.sql("DELETE FROM customers")
@@ -475,7 +457,6 @@ def test_an_emptied_dataset_is_accepted_by_a_person(tmp_path: Path) -> None:
     assert list(world.findings().values()) == ["resolved"]
 
 
-@pytest.mark.slow
 def test_a_queue_that_was_as_short_before_is_judged(tmp_path: Path) -> None:
     world = shop_of(tmp_path, 10)
     world.add(*((n, f"{n}@x", "succeeded") for n in range(11, 200)))
@@ -485,7 +466,6 @@ def test_a_queue_that_was_as_short_before_is_judged(tmp_path: Path) -> None:
     assert world.write().command("run").code == 0
 
 
-@pytest.mark.slow
 def test_what_a_rule_cleaned_itself_is_no_loss(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", twins=ALONE)
     world.add(*((n, f"{n // 5}@x", "Anna") for n in range(5, 105)))
@@ -499,7 +479,6 @@ def test_what_a_rule_cleaned_itself_is_no_loss(tmp_path: Path) -> None:
 # Large tables
 
 
-@pytest.mark.slow
 @pytest.mark.server
 @pytest.mark.parametrize("server", ["postgres_url", "mariadb_url"])
 @pytest.mark.parametrize("arrives", [True, False], ids=["one arrives", "nothing happens"])

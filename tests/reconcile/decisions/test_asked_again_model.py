@@ -3,8 +3,6 @@
 The oracle is a first run of another state over a copy of the changed data: what it would clean, and what it would keep.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """People's decisions: checked, idempotent, audited, and every error a sentence to act on."""
 
-from __future__ import annotations
-
 import datetime as dt
 import threading
 from collections.abc import Callable, Iterator
@@ -55,9 +53,9 @@ EVENTS = {
 
 @pytest.fixture
 def office(tmp_path: Path) -> Iterator[FindingsOffice]:
-    one = FindingsOffice.new("sqlite:///state.db", tmp_path)
-    yield one
-    one.store.close()
+    item = FindingsOffice.new("sqlite:///state.db", tmp_path)
+    yield item
+    item.store.close()
 
 
 def _in_state(office: FindingsOffice, state: State) -> str:
@@ -82,7 +80,7 @@ def _in_state(office: FindingsOffice, state: State) -> str:
 
 def _log(office: FindingsOffice, finding: str) -> list[str]:
     with office.store.read() as tx:
-        return [one.event for one in audit.entries(tx, finding=finding)]
+        return [entry.event for entry in audit.entries(tx, finding=finding)]
 
 
 @pytest.mark.parametrize("state", list(State), ids=lambda state: state.value)
@@ -281,7 +279,7 @@ def test_an_assignment_can_be_taken_back_and_notes_are_kept_in_the_log(office: F
     finding = office.get(name)
     assert (finding.assigned_to, finding.note) == (None, "asked them")
     with office.store.read() as tx:
-        notes = [(one.actor, one.event, one.body.get("note")) for one in audit.entries(tx, finding=name)]
+        notes = [(entry.actor, entry.event, entry.body.get("note")) for entry in audit.entries(tx, finding=name)]
     assert notes[1:] == [
         ("anna", "finding.assigned", "your customer"),
         ("ben", "finding.assigned", "asked them"),
@@ -306,10 +304,10 @@ def test_where_there_are_users_a_finding_is_assigned_to_one_of_them(office: Find
 
 def test_a_decision_never_reaches_into_another_rule(office: FindingsOffice) -> None:
     office.record(group("A", 1, 2))
-    other = replace(RULE, name="same-invoice")
+    second = replace(RULE, name="same-invoice")
     decide.dismiss(office.store, office.only().id, actor="anna")
 
-    outcome = office.record(group("A", 1, 2), rule=other)
+    outcome = office.record(group("A", 1, 2), rule=second)
 
     assert outcome.new == 1
 
@@ -327,12 +325,12 @@ def test_two_people_deciding_at_once_make_one_decision(postgres_url: str, tmp_pa
         decisions.append(decide.dismiss(office.store, name, actor=who))
 
     threads = [threading.Thread(target=press, args=(f"person-{number}",)) for number in range(8)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join(20)
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
 
-    assert sorted(one.changed for one in decisions) == [False] * 7 + [True]
+    assert sorted(decision.changed for decision in decisions) == [False] * 7 + [True]
     assert _log(office, name).count("finding.dismissed") == 1
     office.store.close()
 
@@ -341,10 +339,10 @@ def test_two_people_deciding_at_once_make_one_decision(postgres_url: str, tmp_pa
 def test_a_decision_made_during_a_run_is_not_lost(postgres_url: str, tmp_path: Path) -> None:
     """The run holds the rule's findings; the decision waits for it, and stands afterwards."""
     office = FindingsOffice.new(postgres_url, tmp_path)
-    other = Store.open(postgres_url, tmp_path, key=KEY)
+    store = Store.open(postgres_url, tmp_path, key=KEY)
     office.record(group("A", 1, 2))
     name = office.only().id
-    deciding = threading.Thread(target=lambda: decide.dismiss(other, name, actor="anna"))
+    deciding = threading.Thread(target=lambda: decide.dismiss(store, name, actor="anna"))
 
     with office.store.begin() as tx:
         record(tx, "run-1", RULE, [group("A", 1, 2, 3)])
@@ -355,5 +353,5 @@ def test_a_decision_made_during_a_run_is_not_lost(postgres_url: str, tmp_path: P
 
     assert (office.only().state, ids(office.only().members)) == (State.DISMISSED, [1, 2, 3])
     assert office.record(group("A", 1, 2, 3)).settled == 1
-    other.close()
+    store.close()
     office.store.close()

@@ -1,7 +1,5 @@
 """A record that a person decided about is cleaned only after another person's word, wherever it is by then."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -10,12 +8,13 @@ from reconcile.people import tokens
 from tests.support.web import Browser, cheap_hashes, site_of
 from tests.support.world import ALONE, CUSTOMERS, TWO, World
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["cheap_hashes"]
 
 SIX = [(n, "a@x", f"Anna {n}") for n in range(1, 7)] + [(n, f"{n}@x", "Bob") for n in range(100, 120)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("second", ["approve", "handle", "dismiss"])
 @pytest.mark.parametrize("first", ["handle", "dismiss", "undo"])
 def test_a_later_decision_about_its_former_finding_does_not_free_a_record(
@@ -39,7 +38,6 @@ def test_a_later_decision_about_its_former_finding_does_not_free_a_record(
     assert world.intact()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("changes", [["6", "5"], ["6, 5", "4"]])
 def test_a_rejected_plan_is_remembered_however_often_the_group_changes(changes: list[str], tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *SIX, twins=ALONE | {"limits": {"records": 1000, "share": "100%", "group": 5}})
@@ -59,7 +57,6 @@ def test_a_rejected_plan_is_remembered_however_often_the_group_changes(changes: 
     assert world.cleaning(world.run()) == {"cleaned": 1}  # the word of the person who approved ends it
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("meanwhile", ["handle", "dismiss"])
 def test_an_undo_covers_its_record_although_its_finding_was_decided_meanwhile(meanwhile: str, tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, twins=ALONE)
@@ -84,7 +81,6 @@ def test_an_undo_covers_its_record_although_its_finding_was_decided_meanwhile(me
     assert world.intact()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("decision", ["handle", "dismiss"])
 def test_a_decision_holds_after_an_edit_that_gives_every_record_another_name(decision: str, tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, twins=ALONE)
@@ -98,7 +94,6 @@ def test_a_decision_holds_after_an_edit_that_gives_every_record_another_name(dec
     assert world.shop.ids() == [1, 2, 3]
 
 
-@pytest.mark.slow
 def test_after_a_finding_was_reopened_nothing_of_it_is_asked(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, twins=ALONE)
     world.run()
@@ -109,7 +104,6 @@ def test_after_a_finding_was_reopened_nothing_of_it_is_asked(tmp_path: Path) -> 
     assert world.cleaning(world.run()) == {"cleaned": 1}
 
 
-@pytest.mark.slow
 def test_reopening_is_about_the_records_that_are_shown(tmp_path: Path) -> None:
     """Two handled findings were joined by a record that left again: each is handled by itself."""
     rows = [(1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"), (4, "b@x", "Rob")]
@@ -134,7 +128,6 @@ def test_reopening_is_about_the_records_that_are_shown(tmp_path: Path) -> None:
     assert world.intact()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("door", ["command", "console", "api"])
 @pytest.mark.parametrize(("decision", "state"), [("handle", "awaiting_approval"), ("dismiss", "open")])
 def test_every_door_takes_back_the_decisions_about_records_of_an_open_finding(

@@ -4,8 +4,6 @@ A machine with records on a line: those next to each other are one group. Each i
 says which records it counts.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import itertools
 import random

@@ -1,7 +1,5 @@
 """What people decided survives every change that is not theirs: of names, kinds, ids and groups."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterator
 from dataclasses import replace
@@ -56,12 +54,12 @@ def test_a_rule_of_another_kind_continues_no_finding_and_no_decision_under_its_n
 def test_was_says_that_a_rule_of_another_kind_is_the_same(name: str, office: FindingsOffice) -> None:
     office.record(group("A", 1, 2), group("B", 3, 4))
     decide.dismiss(office.store, office.last_heard[1][0], actor="ada")
-    said = replace(BALANCE, name=name, was="double-charge")
+    answer = replace(BALANCE, name=name, was="double-charge")
 
     with office.store.read() as tx:
-        foreseen, _ = preview(tx, said, [group("A", 1, 2), group("B", 3, 4)])
-    outcome = office.record(group("A", 1, 2), group("B", 3, 4), rule=said)
-    again = office.record(group("A", 1, 2), group("B", 3, 4), rule=replace(said, was=None))
+        foreseen, _ = preview(tx, answer, [group("A", 1, 2), group("B", 3, 4)])
+    outcome = office.record(group("A", 1, 2), group("B", 3, 4), rule=answer)
+    again = office.record(group("A", 1, 2), group("B", 3, 4), rule=replace(answer, was=None))
 
     for each in (foreseen, outcome, again):
         assert (each.known, each.settled, each.new, each.resolved) == (1, 1, 0, 0)

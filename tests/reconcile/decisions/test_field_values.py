@@ -1,7 +1,5 @@
 """A person takes single values of a merged record from records of their choice: planned, approved, cleaned, undone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -372,9 +370,11 @@ def test_a_record_that_leaves_and_returns_gives_its_value_again_with_approval(tm
 def test_a_choice_goes_with_its_record_into_another_finding(world: World) -> None:
     world.shop.sql(_insert((10, "b@x", "Bobby", "10", None, None)))
     world.run()
-    other = next(name for name in world.findings() if "Bobby" in world.command("plan", "--finding", name, "--show").out)
+    second = next(
+        name for name in world.findings() if "Bobby" in world.command("plan", "--finding", name, "--show").out
+    )
     with world.decisions("ada") as decisions:
-        keeping.keep(decisions, other, (), {"name": ("9",)})
+        keeping.keep(decisions, second, (), {"name": ("9",)})
 
     world.shop.sql("UPDATE customers SET email = 'a@x' WHERE email = 'b@x'")
     world.run()

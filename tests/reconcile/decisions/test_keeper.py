@@ -1,7 +1,5 @@
 """A person keeps another record than the rule says: what is planned, approved, cleaned, told and undone then."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 import threading
@@ -607,9 +605,9 @@ def test_of_two_choices_at_the_same_moment_the_second_is_refused(world: World, m
 
     def and_meanwhile(planner: RulePlanner, findings: Any) -> Any:
         monkeypatch.setattr(RulePlanner, "plans", plans)
-        other = threading.Thread(target=lambda: keep(world, 3, by="bob"))
-        other.start()
-        other.join()
+        thread = threading.Thread(target=lambda: keep(world, 3, by="bob"))
+        thread.start()
+        thread.join()
         return plans(planner, findings)
 
     monkeypatch.setattr(RulePlanner, "plans", and_meanwhile)
@@ -643,9 +641,9 @@ def test_a_run_that_planned_before_the_choice_does_not_clean_with_the_rule_s_kee
     def and_then(planner: RulePlanner, findings: Any) -> Any:
         answers = list(plans(planner, findings))
         monkeypatch.setattr(RulePlanner, "plans", plans)
-        other = threading.Thread(target=lambda: keep(world, 2))
-        other.start()
-        other.join()
+        thread = threading.Thread(target=lambda: keep(world, 2))
+        thread.start()
+        thread.join()
         return iter(answers)
 
     monkeypatch.setattr(RulePlanner, "plans", and_then)
@@ -665,9 +663,9 @@ def test_an_approval_that_planned_before_the_choice_is_refused(world: World, mon
     plan = RulePlanner.plan
 
     def and_then(planner: RulePlanner, finding: Finding) -> Any:
-        made = plan(planner, finding)
+        created = plan(planner, finding)
         keep(world, 2)
-        return made
+        return created
 
     monkeypatch.setattr(RulePlanner, "plan", and_then)
 

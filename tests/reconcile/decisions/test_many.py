@@ -1,7 +1,5 @@
 """Decisions about many findings at once: how they are chosen, that each is checked, and that nothing is an accident."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

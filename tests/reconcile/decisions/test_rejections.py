@@ -1,7 +1,5 @@
 """A rejected plan stays rejected, also when somebody approves, or a run plans, at the same moment."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from collections import Counter
@@ -18,6 +16,8 @@ from reconcile.findings.states import PlanState
 from reconcile.journal import effects
 from tests.support.store import Program
 from tests.support.world import DELETE, World
+
+pytestmark = pytest.mark.slow
 
 ROUNDS = 16
 TWINS = ((1, "a@x", "Anna"), (2, "a@x", "Ann"))
@@ -67,7 +67,6 @@ def approving_and_rejecting(world: World, findings: list[str], waits: Callable[[
         assert program.end() == "over"
 
 
-@pytest.mark.slow
 def test_of_an_approval_and_a_rejection_at_the_same_moment_one_holds(state: dict[str, str], tmp_path: Path) -> None:
     """Whatever the moment: where the rejecter hears yes, nothing is carried out."""
     pairs = [(2 * n + twin, f"{n}@x", "Anna") for n in range(1, ROUNDS + 1) for twin in (0, 1)]
@@ -91,7 +90,6 @@ def test_of_an_approval_and_a_rejection_at_the_same_moment_one_holds(state: dict
     assert heard["no", "yes"], "no round was rejected: the moments do not meet"
 
 
-@pytest.mark.slow
 def test_a_rejected_plan_is_approved_only_by_whoever_knows_that_it_was_rejected(
     state: dict[str, str], tmp_path: Path
 ) -> None:
@@ -111,7 +109,6 @@ def test_a_rejected_plan_is_approved_only_by_whoever_knows_that_it_was_rejected(
     assert world.intact()
 
 
-@pytest.mark.slow
 def test_another_plan_than_the_rejected_one_is_approved_as_ever(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWINS, twins=DELETE)
     world.run()
@@ -126,7 +123,6 @@ def test_another_plan_than_the_rejected_one_is_approved_as_ever(tmp_path: Path) 
     assert world.shop.ids() == [1]
 
 
-@pytest.mark.slow
 def test_a_run_that_plans_while_somebody_rejects_does_not_propose_the_same_plan_again(
     state: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,5 @@
 """The first of two approvals: every door says who gave it, and what is still missing."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3
@@ -51,11 +49,11 @@ def test_the_answer_in_the_queue_and_its_list_name_who_approved(site: Site) -> N
     first, second = sorted(site.world.findings())
 
     after = approve_in_queue(site.browser("bob"), first)
-    found = site.browser("vic").send("/search", "/search", text=first)
+    answer = site.browser("vic").send("/search", "/search", text=first)
 
     assert f"{first} is awaiting approval. {FIRST}." in after.text
     assert after.text.count("1 of 2 approvals: bob") == 2, "in the answer and in the list"
-    assert "1 of 2 approvals: bob" in found.text
+    assert "1 of 2 approvals: bob" in answer.text
     assert f"{second} is" not in after.text
 
 
@@ -224,10 +222,10 @@ def test_an_assignment_after_the_first_approval_still_says_what_is_missing(site:
     approve_in_queue(bob, first)
 
     answer = bob.send(f"/findings/{first}/assign", "/review", to="rita")
-    other = bob.send(f"/findings/{max(site.world.findings())}/assign", "/review", to="rita")
+    other_answer = bob.send(f"/findings/{max(site.world.findings())}/assign", "/review", to="rita")
 
     assert f"{first} is awaiting approval. {FIRST}." in bob.get(answer.headers["Location"]).text
-    assert "is awaiting approval. 0 of 2 approvals; needs 2 people." in bob.get(other.headers["Location"]).text
+    assert "is awaiting approval. 0 of 2 approvals; needs 2 people." in bob.get(other_answer.headers["Location"]).text
 
 
 def test_who_approved_is_not_offered_to_approve_again_and_may_still_reject(site: Site) -> None:
@@ -235,15 +233,15 @@ def test_who_approved_is_not_offered_to_approve_again_and_may_still_reject(site:
     bob, rita = site.browser("bob"), site.browser("rita")
     approve_in_queue(bob, first)
 
-    own, other = (browser.get(f"/findings/{first}") for browser in (bob, rita))
+    own, stored = (browser.get(f"/findings/{first}") for browser in (bob, rita))
 
     assert f'formaction="/findings/{first}/approve"' not in own.body.decode()
     assert f'formaction="/findings/{first}/reject"' in own.body.decode()
     assert "You have approved this plan; another person must approve it too." in own.text
-    assert f'formaction="/findings/{first}/approve"' in other.body.decode()
-    assert "You have approved" not in other.text
+    assert f'formaction="/findings/{first}/approve"' in stored.body.decode()
+    assert "You have approved" not in stored.text
     assert FIRST in own.text
-    assert FIRST in other.text
+    assert FIRST in stored.text
 
 
 def test_who_chose_the_keeper_is_told_that_others_must_approve(site: Site) -> None:

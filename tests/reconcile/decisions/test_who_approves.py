@@ -1,7 +1,5 @@
 """A name on the command line proves nothing: the operating system's user is kept beside it."""
 
-from __future__ import annotations
-
 import getpass
 import socket
 from pathlib import Path
@@ -12,6 +10,8 @@ from reconcile.decisions.refusals import NotYours
 from tests.support.cli import Project
 from tests.support.world import DELETE, TWO, World
 
+pytestmark = pytest.mark.slow
+
 SYSTEM = f"{getpass.getuser()}@{socket.gethostname()}"
 TWINS = ((1, "a@x", "Anna"), (2, "a@x", "Ann"))
 
@@ -21,7 +21,6 @@ def world(tmp_path: Path) -> World:
     return World.at(tmp_path / "w", *TWINS, twins={"clean": {"action": "delete"}, "approval": "two_person"})
 
 
-@pytest.mark.slow
 def test_two_names_from_one_user_of_one_host_are_told_apart_from_two_people(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -40,11 +39,10 @@ def test_two_names_from_one_user_of_one_host_are_told_apart_from_two_people(
     assert f"anna  approved\n                      from {SYSTEM}\n" in history
     assert f"bob  approved\n                      from {SYSTEM}\n" in history
     assert shop("audit", "--event", "approval").out.count(f"system={SYSTEM}") == 2
-    assert {one["system"] for one in shop("show", finding, "--json").json["history"] if "system" in one} == {SYSTEM}
+    assert {item["system"] for item in shop("show", finding, "--json").json["history"] if "system" in item} == {SYSTEM}
     assert shop("audit", "verify").code == 0
 
 
-@pytest.mark.slow
 def test_two_people_at_two_hosts_are_not_remarked(world: World) -> None:
     world.run()
     for actor, system in (("anna", "anna@till-1"), ("bob", "bob@till-2")):
@@ -65,7 +63,6 @@ def test_a_rejection_says_from_where_it_came_too(world: World) -> None:
 
 
 @pytest.mark.parametrize("again", ["Anna", "ANNA", " anna ", "\uff21nna"])
-@pytest.mark.slow
 def test_a_name_that_is_written_otherwise_is_no_second_person(again: str, tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, twins=DELETE | {"approval": "two_person"})
     world.run()

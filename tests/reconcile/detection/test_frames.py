@@ -1,7 +1,5 @@
 """Duplicates in pandas frames: the rows come back as they are, with group and role; and projects run from Python."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 from decimal import Decimal
@@ -16,29 +14,31 @@ import reconcile
 from tests.support.cli import FILES, ORDERS, Project
 
 
-def roles(found: pd.DataFrame) -> list[tuple[int, str, object]]:
-    return [(int(g), str(r), i) for g, r, i in zip(found["group"], found["role"], found.index, strict=True)]
+def roles(data_frame: pd.DataFrame) -> list[tuple[int, str, object]]:
+    return [
+        (int(g), str(r), i) for g, r, i in zip(data_frame["group"], data_frame["role"], data_frame.index, strict=True)
+    ]
 
 
 def test_rows_that_share_a_key_come_back_group_by_group_with_their_index() -> None:
     frame = pd.DataFrame({"order": ["A", "B", "A", "C", "B"]}, index=["v", "w", "x", "y", "z"])
 
-    found = reconcile.find_duplicates(frame, "order")
+    duplicates = reconcile.find_duplicates(frame, "order")
 
-    assert list(found.columns) == ["group", "role", "order"]
-    assert roles(found) == [(0, "keeper", "v"), (0, "surplus", "x"), (1, "keeper", "w"), (1, "surplus", "z")]
+    assert list(duplicates.columns) == ["group", "role", "order"]
+    assert roles(duplicates) == [(0, "keeper", "v"), (0, "surplus", "x"), (1, "keeper", "w"), (1, "surplus", "z")]
     assert list(frame.columns) == ["order"], "the frame itself is left as it is"
-    pd.testing.assert_frame_equal(found[["order"]], frame.loc[list(found.index)])
+    pd.testing.assert_frame_equal(duplicates[["order"]], frame.loc[list(duplicates.index)])
 
 
 def test_a_frame_without_duplicates_or_without_rows_gives_none() -> None:
     empty = pd.DataFrame({"order": pd.Series([], dtype="str")})
 
     for frame in (empty, pd.DataFrame({"order": ["A", "B"]})):
-        found = reconcile.find_duplicates(frame, "order")
+        duplicates = reconcile.find_duplicates(frame, "order")
 
-        assert len(found) == 0
-        assert list(found.columns) == ["group", "role", "order"]
+        assert len(duplicates) == 0
+        assert list(duplicates.columns) == ["group", "role", "order"]
 
 
 def test_keys_are_compared_through_their_normalisers() -> None:
@@ -111,10 +111,10 @@ def test_keep_and_where_and_minimum_mean_what_they_mean_in_a_rule() -> None:
 def test_rows_that_share_any_of_several_keys_come_back_together() -> None:
     frame = pd.DataFrame({"email": ["a", "a", None, "b"], "phone": [None, "1", "1", "2"], "fax": ["0"] * 4})
 
-    found = reconcile.find_duplicates(frame, {"any": ["email", ["phone"]]})
+    duplicates = reconcile.find_duplicates(frame, {"any": ["email", ["phone"]]})
     capped = reconcile.find_duplicates(frame, {"any": ["email", "fax"]}, max_shared=3)
 
-    assert roles(found) == [(0, "keeper", 0), (0, "surplus", 1), (0, "surplus", 2)]
+    assert roles(duplicates) == [(0, "keeper", 0), (0, "surplus", 1), (0, "surplus", 2)]
     assert list(capped.index) == [0, 1]
 
 
@@ -162,10 +162,10 @@ def test_plain_keys_agree_with_groupby(rows: list[tuple[str | None, int]]) -> No
         {"a": pd.Series([a for a, _ in rows], dtype="str"), "b": pd.Series([b for _, b in rows], dtype="int64")}
     )
 
-    found = reconcile.find_duplicates(frame, ["a", "b"])
+    duplicates = reconcile.find_duplicates(frame, ["a", "b"])
 
     theirs = {frozenset(part.index) for _, part in frame.groupby(["a", "b"]) if len(part) > 1}
-    assert {frozenset(part.index) for _, part in found.groupby("group")} == theirs
+    assert {frozenset(part.index) for _, part in duplicates.groupby("group")} == theirs
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """Runs that read only what changed find what runs find that read all, and say so where they cannot."""
 
-from __future__ import annotations
-
 import datetime as dt
 import itertools
 from dataclasses import replace

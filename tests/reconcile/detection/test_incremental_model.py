@@ -1,7 +1,5 @@
 """Whatever changes in a table, runs that read only what changed have the findings of runs that read all of it."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Callable
@@ -51,8 +49,8 @@ class Machine(RuleBasedStateMachine):
 
     def time(self, when: str) -> str:
         dialect = self.incremental.dialect
-        known = {"now": dialect.now, "null": "null", "late": dialect.at(-1, "second")}
-        return (known | {"old": dialect.at(-30, "day"), "future": dialect.at(1, "day")})[when]
+        remembered = {"now": dialect.now, "null": "null", "late": dialect.at(-1, "second")}
+        return (remembered | {"old": dialect.at(-30, "day"), "future": dialect.at(1, "day")})[when]
 
     def update(self, number: int, when: str, change: str, **values: Any) -> None:
         self.incremental.sql(

@@ -1,7 +1,5 @@
 """`check` proposes the decimal mark, types and date formats that read every value of the first records."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -10,6 +8,8 @@ import yaml
 
 from tests.support.cli import Project
 from tests.support.files import records
+
+pytestmark = pytest.mark.slow
 
 
 def answered(folder, header, rows, dataset=""):
@@ -42,7 +42,6 @@ def proposed(lines):
     return settings
 
 
-@pytest.mark.slow
 def test_a_german_export_is_read_whole_by_what_is_proposed(tmp_path):
     rows = ["1;Köln;1.234,50;26.09.2026;01.03.2026 10:15", "2;Ulm;0,125;01.10.26;02.03.2026 11:00"]
 
@@ -72,14 +71,12 @@ def test_a_german_export_is_read_whole_by_what_is_proposed(tmp_path):
         (["26.09.2026"], "text", {}),
     ],
 )  # fmt: skip
-@pytest.mark.slow
 def test_only_what_reads_every_value_is_proposed(tmp_path, values, declared, settings):
-    said = f", columns: {{v: {declared}}}" if declared else ""
+    output = f", columns: {{v: {declared}}}" if declared else ""
 
-    assert proposed(checked(tmp_path, "id;v", [f"{n};{value}" for n, value in enumerate(values)], said)) == settings
+    assert proposed(checked(tmp_path, "id;v", [f"{n};{value}" for n, value in enumerate(values)], output)) == settings
 
 
-@pytest.mark.slow
 def test_what_the_values_do_not_tell_is_asked(tmp_path):
     [line] = checked(tmp_path, "id;v", ["1;1,234", "2;5,678"], ", columns: {v: decimal}")
 
@@ -87,7 +84,6 @@ def test_what_the_values_do_not_tell_is_asked(tmp_path):
     assert "5,678" not in line
 
 
-@pytest.mark.slow
 def test_days_that_may_be_months_are_asked_for(tmp_path):
     [line] = checked(tmp_path, "id;v", ["1;01/02/2026", "2;03/04/2026"])
 
@@ -95,7 +91,6 @@ def test_days_that_may_be_months_are_asked_for(tmp_path):
 
 
 @pytest.mark.parametrize("declared", ["", ", columns: {v: decimal}"])
-@pytest.mark.slow
 def test_one_point_before_three_digits_is_asked_for(tmp_path, declared):
     lines = checked(tmp_path, "id;v;tag", ["1;1.234;26.09.2026", "2;2.500;27.09.2026", "3;750;28.09.2026"], declared)
 
@@ -105,7 +100,6 @@ def test_one_point_before_three_digits_is_asked_for(tmp_path, declared):
     assert proposed(lines[:-1]) == {"columns": {"tag": "date %d.%m.%Y"}}
 
 
-@pytest.mark.slow
 def test_another_column_tells_which_mark_a_point_is(tmp_path):
     settings = proposed(checked(tmp_path, "id;v;w", ["1;1.234;0,50", "2;2.500;1,5"]))
 
@@ -119,7 +113,6 @@ def test_another_column_tells_which_mark_a_point_is(tmp_path):
         (["26.09.26", "27.09.26"], "date %d.%m.%Y", "columns: {v: date %d.%m.%y}"),
     ],
 )
-@pytest.mark.slow
 def test_a_declared_type_that_reads_no_value_is_wrong(tmp_path, values, word, remedy):
     rows = [f"{n};{value}" for n, value in enumerate(values)]
     code, lines = answered(tmp_path, "id;v", rows, f", columns: {{v: {word}}}")
@@ -129,7 +122,6 @@ def test_a_declared_type_that_reads_no_value_is_wrong(tmp_path, values, word, re
     assert any(line.startswith("note") and f"`{remedy}`" in line for line in lines)
 
 
-@pytest.mark.slow
 def test_a_declared_type_that_reads_some_values_is_remarked_with_the_first_place(tmp_path):
     code, lines = answered(tmp_path, "id;v", ["1;1.50", "2;secret 12345", "3;2.50"], ", columns: {v: decimal}")
 
@@ -138,7 +130,6 @@ def test_a_declared_type_that_reads_some_values_is_remarked_with_the_first_place
     assert f"note   dataset d: {remark}" in lines
 
 
-@pytest.mark.slow
 def test_an_odd_text_is_proposed_as_a_null_value(tmp_path):
     rows = [f"{n};{n}.234,56" for n in range(1, 200)] + ["200;n.v."]
     lines = checked(tmp_path, "id;v", rows)
@@ -159,7 +150,6 @@ def test_an_odd_text_is_proposed_as_a_null_value(tmp_path):
         ("a;b;c", ["1;2;3", "1;2", *["1;2;3"] * 9], "leave the record out with `malformed: skip`"),
     ],
 )
-@pytest.mark.slow
 def test_a_record_of_another_width_gets_advice_for_its_place(tmp_path, header, rows, advice):
     code, [line, *remarks] = answered(tmp_path, header, rows, ', delimiter: ";"')
 

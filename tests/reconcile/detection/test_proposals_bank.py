@@ -1,7 +1,5 @@
 """What is proposed for files of banks: their format by content, an id, and the order of days where only one fits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`check` notices settings of files that their format ignores."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`check` and `suggest` notice totals among the records of a sheet or a CSV file, and propose a `where` for them."""
 
-from __future__ import annotations
-
 import csv
 import datetime as dt
 from collections.abc import Sequence

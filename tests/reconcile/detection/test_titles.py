@@ -1,7 +1,5 @@
 """`check` notices a title above the header of a sheet or a text file, and proposes where the header is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Files whose content is the same are not read again, where nothing but their content decides what a rule finds."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import os
@@ -19,6 +17,8 @@ from reconcile.findings.shown import Finding
 from reconcile.store import findings as stored
 from tests.support import cli
 from tests.support.cli import Project
+
+pytestmark = pytest.mark.slow
 
 FIRST = dt.datetime(2026, 11, 2, 6, tzinfo=dt.UTC)
 TWICE = "id,email,name\n1,a@x,\n2,a@x,\n3,b@x,\n"
@@ -72,7 +72,6 @@ def files(tmp_path: Path) -> Files:
     return files
 
 
-@pytest.mark.slow
 def test_a_file_with_the_same_content_is_not_read_again(files: Files) -> None:
     os.utime(files.folder / "people-1.csv")
 
@@ -84,7 +83,6 @@ def test_a_file_with_the_same_content_is_not_read_again(files: Files) -> None:
     assert (finding.state.value, finding.records) == ("open", 2)
 
 
-@pytest.mark.slow
 def test_a_run_that_read_nothing_reports_its_open_findings(files: Files) -> None:
     command = cli.Project(files.folder)
     answer = command("run", "--json", "--all", "--quiet", "--fail-on", "low", "--slot", "2026-11-03T06:00:00Z")
@@ -98,7 +96,6 @@ def test_a_run_that_read_nothing_reports_its_open_findings(files: Files) -> None
 @pytest.mark.parametrize(
     ("name", "text"), [("people-1.csv", TWICE.replace("b@x", "a@x")), ("people-2.csv", "id,email,name\n4,b@x,\n")]
 )
-@pytest.mark.slow
 def test_another_content_or_another_file_is_read(files: Files, name: str, text: str) -> None:
     files.put(text, name)
 
@@ -116,7 +113,6 @@ def test_another_content_or_another_file_is_read(files: Files, name: str, text: 
         ({"where": "id <> '9'"}, "the rule or its dataset changed"),
     ],
 )
-@pytest.mark.slow
 def test_an_edit_reads_the_files_once(files: Files, rule: dict[str, Any], reason: str) -> None:
     files.rule |= rule
 
@@ -131,7 +127,6 @@ def test_an_edit_reads_the_files_once(files: Files, rule: dict[str, Any], reason
         ({"key": {"any": [["email"], ["name"]]}}, "findings of kind `duplicates`, or with several keys, can"),
     ],
 )
-@pytest.mark.slow
 def test_files_are_read_where_something_else_decides_too(files: Files, rule: dict[str, Any], reason: str) -> None:
     files.rule |= rule
     files.run()
@@ -142,7 +137,6 @@ def test_files_are_read_where_something_else_decides_too(files: Files, rule: dic
     assert f"every run is full, because {reason}" in cli.Project(files.folder)("check").out
 
 
-@pytest.mark.slow
 def test_a_snooze_that_ends_reads_the_files(files: Files) -> None:
     [finding] = files.findings()
     with load(files.write(), {}) as application:
@@ -156,7 +150,6 @@ def test_a_snooze_that_ends_reads_the_files(files: Files) -> None:
     assert (outcome.mode, outcome.mode_reason, outcome.findings.reopened) == ("full", "a snooze ended", 1)
 
 
-@pytest.mark.slow
 def test_the_files_are_read_for_a_full_run_that_somebody_asks_for(files: Files) -> None:
     slot = (files.slot + dt.timedelta(minutes=1)).isoformat()
 
@@ -166,7 +159,6 @@ def test_the_files_are_read_for_a_full_run_that_somebody_asks_for(files: Files) 
 
 
 @pytest.mark.parametrize("decision", [decide.dismiss, decide.handle])
-@pytest.mark.slow
 def test_after_a_decision_a_run_reads_the_files_once_and_says_why(
     files: Files, decision: Callable[..., decide.DecisionResult]
 ) -> None:
@@ -181,14 +173,12 @@ def test_after_a_decision_a_run_reads_the_files_once_and_says_why(
         assert files.run().mode == "unchanged"
 
 
-@pytest.mark.slow
 def test_a_full_run_is_due_for_unchanged_files_too(files: Files) -> None:
     outcome = files.run(FIRST + dt.timedelta(days=7))
 
     assert (outcome.mode, outcome.mode_reason, outcome.missed) == ("full", "a full run is due (weekly)", 0)
 
 
-@pytest.mark.slow
 def test_all_files_of_a_rule_over_several_datasets_count(files: Files) -> None:
     files.rule = {"kind": "duplicates", "datasets": ["people", "more"], "key": ["email"]}
     files.run()
@@ -200,7 +190,6 @@ def test_all_files_of_a_rule_over_several_datasets_count(files: Files) -> None:
     assert (outcome.mode, outcome.findings.new) == ("full", 1)
 
 
-@pytest.mark.slow
 def test_a_column_of_files_does_not_say_what_changed(files: Files) -> None:
     files.incremental = {"by": "email"}
 

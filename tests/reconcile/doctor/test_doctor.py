@@ -1,7 +1,5 @@
 """The doctor: each thing that can be wrong is found, said with what to do, and keeps no other check from being made."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import re
@@ -63,15 +61,15 @@ class Place:
         return list(doctor.examine(self.folder / "reconcile.yaml", {}))
 
     def said(self, subject: str) -> Diagnosis:
-        [found] = [one for one in self.look() if one.subject == subject]
-        return found
+        [result] = [check for check in self.look() if check.subject == subject]
+        return result
 
     def worse(self) -> list[tuple[str, str]]:
         """What is not well; this host's time zone data, and where it keeps temporary files, are what they are."""
         return [
-            (one.subject, one.state)
-            for one in self.look()
-            if one.state != "ok" and one.subject != "time zones" and "is in memory" not in one.sentence
+            (check.subject, check.state)
+            for check in self.look()
+            if check.state != "ok" and check.subject != "time zones" and "is in memory" not in check.sentence
         ]
 
 
@@ -107,7 +105,7 @@ def test_the_command_prints_the_worst_first_and_its_code_says_how_bad_it_is(plac
 
     assert (looked_at[0]["state"], looked_at[1]) == ("warning", 1)
     assert {"subject": "job nightly", "state": "warning"}.items() <= next(
-        one for one in looked_at[0]["checks"] if one["subject"] == "job nightly"
+        check for check in looked_at[0]["checks"] if check["subject"] == "job nightly"
     ).items()
     assert terminal.code == 3
     states = [line.split()[0] for line in terminal.out.splitlines()]
@@ -120,17 +118,17 @@ def test_a_state_in_postgresql_is_looked_at_too(place: Place, postgres_url: str)
     place.write(state=postgres_url)
     Store.open(postgres_url, place.folder).close()
 
-    found = {one.subject: one for one in place.look()}
+    mapping = {check.subject: check for check in place.look()}
 
-    assert {found[name].state for name in ("state", "audit log", "key file", "clock", "queue", "messages")} == {"ok"}
-    assert "disk" not in found
+    assert {mapping[name].state for name in ("state", "audit log", "key file", "clock", "queue", "messages")} == {"ok"}
+    assert "disk" not in mapping
     with sa.create_engine(postgres_url.replace("postgresql://", "postgresql+psycopg://")).connect() as connection:
         lossy = [
             name
             for name in ("fsync", "synchronous_commit", "full_page_writes")
             if connection.exec_driver_sql(f"SHOW {name}").scalar_one() == "off"
         ]
-    told = [one.sentence.split("`")[1] for one in place.look() if one.subject == "database"]
+    told = [check.sentence.split("`")[1] for check in place.look() if check.subject == "database"]
     assert set(told) == set(lossy) - {"synchronous_commit"}
 
 
@@ -158,10 +156,10 @@ def test_a_source_that_is_gone_is_broken_and_the_rest_is_looked_at(place: Place)
     place.store().close()
     (place.folder / "charges.csv").unlink()
 
-    found = {one.subject: one.state for one in place.look()}
+    mapping = {check.subject: check.state for check in place.look()}
 
-    assert found["dataset charges"] == "error"
-    assert found["audit log"] == "ok"
+    assert mapping["dataset charges"] == "error"
+    assert mapping["audit log"] == "ok"
 
 
 def test_a_check_that_fails_is_said_and_stops_no_other(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,7 +210,7 @@ def test_a_key_that_others_can_read_is_broken(place: Place) -> None:
     place.store().close()
     (place.folder / "reconcile.db.key").chmod(0o644)
 
-    assert "error" in {one.state for one in place.look() if "chmod 600" in one.sentence}
+    assert "error" in {check.state for check in place.look() if "chmod 600" in check.sentence}
 
 
 @pytest.mark.parametrize(
@@ -222,9 +220,9 @@ def test_a_key_that_others_can_read_is_broken(place: Place) -> None:
 def test_the_disk_under_a_state_has_to_be_local_and_lasting(kind: str, state: str) -> None:
     mounts = f"/dev/a / ext4 rw 0 0\nhost:/x /srv/with\\040space {kind} rw 0 0\n"
 
-    found = host.of_filesystem(Path("/srv/with space/state"), mounts)
+    result = host.of_filesystem(Path("/srv/with space/state"), mounts)
 
-    assert (found.state, f"({kind})" in found.sentence) == (state, True)
+    assert (result.state, f"({kind})" in result.sentence) == (state, True)
 
 
 def test_a_full_disk_is_told_before_nothing_can_be_written() -> None:
@@ -293,7 +291,7 @@ def test_due_times_of_other_time_zone_data_are_told(place: Place) -> None:
         lambda tx: stored.write_down(tx, [NewSlot("nightly", tx.now, "schedule:x/0", tx.now, tzdata="system 1999a")])
     )
 
-    assert any("computed with system 1999a" in one.sentence for one in place.look())
+    assert any("computed with system 1999a" in check.sentence for check in place.look())
 
 
 def test_a_schedule_that_nobody_keeps_is_told_once_serve_has_run_here(place: Place) -> None:
@@ -350,7 +348,9 @@ def test_messages_that_failed_are_in_doubt_or_wait_are_told_by_channel(place: Pl
     place.change(queue)
 
     told = [
-        one.sentence.split(";")[0] for one in place.look() if one.subject == "channel team" and one.state == "warning"
+        check.sentence.split(";")[0]
+        for check in place.look()
+        if check.subject == "channel team" and check.state == "warning"
     ]
     assert told == [
         "1 message failed",
@@ -381,11 +381,11 @@ def test_troubles_and_pauses_are_told_with_their_sentences(place: Place) -> None
 def test_a_job_that_runs_by_itself_and_that_nobody_would_miss_is_told(place: Place) -> None:
     place.write({"schedule": "0 6 * * *", "notify": []})
 
-    found = place.said("job nightly")
+    result = place.said("job nightly")
 
-    assert found.state == "warning"
-    assert "success_within" in found.sentence
-    assert "notify" in found.sentence
+    assert result.state == "warning"
+    assert "success_within" in result.sentence
+    assert "notify" in result.sentence
 
 
 def test_a_jitter_longer_than_the_time_between_two_slots_is_told(place: Place) -> None:

@@ -1,7 +1,5 @@
 """Amounts below zero, as every bank debit is: what a finding puts at risk is the size, shown and ranked."""
 
-from __future__ import annotations
-
 import base64
 from decimal import Decimal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What people see of a record: the columns of `display`, what differs, the link, in every width, and never more."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

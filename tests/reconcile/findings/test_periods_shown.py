@@ -1,7 +1,5 @@
 """A month in a finding's key is shown as a month everywhere; the JSON keeps its first day."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

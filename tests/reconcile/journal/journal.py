@@ -47,10 +47,12 @@ def plan(
     rule: str = "twins",
 ) -> Plan:
     """A plan that deletes these records; `note` makes it another plan with the same operations."""
-    operations = tuple(Operation(record(one), effect, fingerprint, generation) for one in surplus)
+    operations = tuple(Operation(record(member), effect, fingerprint, generation) for member in surplus)
     changes = tuple(
-        Change(RowName("customers", (("id", ("t", one)),)), {"id": ("t", one), "note": ("t", note)}, None, "surplus")
-        for one in surplus
+        Change(
+            RowName("customers", (("id", ("t", member)),)), {"id": ("t", member), "note": ("t", note)}, None, "surplus"
+        )
+        for member in surplus
     )
     return Plan(
         finding,
@@ -79,13 +81,13 @@ class Journal:
 
     @classmethod
     def at(cls, url: str, root: Path, *, seals: Any = None) -> Journal:
-        made: list[Journal] = []
-        store = Store.open(url, root, key=KEY, clock=lambda: made[0].now if made else NOON, seals=seals)
-        made.append(cls(store))
+        journals: list[Journal] = []
+        store = Store.open(url, root, key=KEY, clock=lambda: journals[0].now if journals else NOON, seals=seals)
+        journals.append(cls(store))
         with store.begin(unchecked=True) as tx:
             empty(tx)
             start(tx)
-        return made[0]
+        return journals[0]
 
     @contextmanager
     def begin(self) -> Iterator[Transaction]:
@@ -97,11 +99,11 @@ class Journal:
 
     def propose(self, *proposed: Plan, policy: str = "none", **more: Any) -> list[str]:
         with self.begin() as tx:
-            self._know(tx, {one.finding for one in proposed})
-            made = effects.propose(tx, proposed, run=RUN, release="r1", policy=policy, **more)
+            self._know(tx, {item.finding for item in proposed})
+            created = effects.propose(tx, proposed, run=RUN, release="r1", policy=policy, **more)
             if policy == "none":
-                effects.approved(tx, made, by="reconcile")
-        return made
+                effects.approved(tx, created, by="reconcile")
+        return created
 
     def claim(self, *ids: str, ttl: dt.timedelta = TTL) -> list[ClaimedPlan]:
         with self.begin() as tx:
@@ -111,15 +113,15 @@ class Journal:
         """Claim, hold and send; those with a conflict of holds are given back."""
         with self.begin() as tx:
             held = effects.hold(tx, effects.claim(tx, ids, ttl=TTL))
-            for one, conflict in held.waiting:
-                effects.released(tx, [one], str(conflict))
+            for item, conflict in held.waiting:
+                effects.released(tx, [item], str(conflict))
             return effects.send(tx, held.taken)
 
     def do(self, *ids: str) -> list[ClaimedPlan]:
         """Execute them at once, all of them well."""
         sent = self.send(*ids).sent
         with self.begin() as tx:
-            return effects.succeeded(tx, [(one, None) for one in sent])
+            return effects.succeeded(tx, [(item, None) for item in sent])
 
     def get(self, name: str) -> plans.StoredPlan:
         with self.store.read() as tx:
@@ -134,7 +136,7 @@ class Journal:
 
     def events(self) -> list[str]:
         with self.store.read() as tx:
-            return [one.event for one in log.entries(tx)]
+            return [entry.event for entry in log.entries(tx)]
 
     def proven(self) -> None:
         """The log is whole, tells every state, and operations stand where their plans do."""
@@ -180,19 +182,19 @@ def effects_postgres() -> Iterator[str]:
 def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Journal]:
     """On both stores; at the end the log tells every state."""
     url = STATE if request.param == "sqlite" else str(request.getfixturevalue("effects_postgres"))
-    one = Journal.at(url, tmp_path)
-    yield one
-    one.proven()
-    one.store.close()
+    item = Journal.at(url, tmp_path)
+    yield item
+    item.proven()
+    item.store.close()
 
 
 @pytest.fixture
 def local(tmp_path: Path) -> Iterator[Journal]:
     """On SQLite alone, for what the database has no part in."""
-    one = Journal.at(STATE, tmp_path)
-    yield one
-    one.proven()
-    one.store.close()
+    item = Journal.at(STATE, tmp_path)
+    yield item
+    item.proven()
+    item.store.close()
 
 
 def start(tx: Transaction) -> None:

@@ -1,7 +1,5 @@
 """The circuit breaker of a target: one for all workers, the same after a restart, and one probe a cool-down."""
 
-from __future__ import annotations
-
 import datetime as dt
 import itertools
 
@@ -40,7 +38,7 @@ def test_it_opens_after_failures_in_a_row_and_not_before(journal: Journal) -> No
     assert allowed(journal) is False
     with journal.store.read() as tx:
         assert breaker.reason(tx, TARGET) == "It did not answer; the next try is at 12:00:30 UTC."
-        assert [one.target for one in breakers.not_closed(tx)] == [TARGET]
+        assert [item.target for item in breakers.not_closed(tx)] == [TARGET]
         assert breaker.reason(tx, "elsewhere") is None
 
 
@@ -72,11 +70,11 @@ def test_a_probe_that_fails_doubles_the_wait_up_to_a_quarter_of_an_hour(journal:
     waits = []
     for _ in range(8):
         with journal.store.read() as tx:
-            there = breakers.get(tx, TARGET)
-        assert there is not None
-        assert there.probe_at is not None
-        waits.append(there.probe_at - journal.now)
-        journal.now = there.probe_at
+            stored = breakers.get(tx, TARGET)
+        assert stored is not None
+        assert stored.probe_at is not None
+        waits.append(stored.probe_at - journal.now)
+        journal.now = stored.probe_at
         probe = allowed(journal)
         assert isinstance(probe, Probe)
         assert fail(journal, probe=probe) == [True]
@@ -88,7 +86,7 @@ def test_a_probe_that_fails_doubles_the_wait_up_to_a_quarter_of_an_hour(journal:
 def test_people_hear_of_it_when_probe_after_probe_failed_or_a_person_has_to_mend_it(journal: Journal) -> None:
     def lasting() -> list[str | None]:
         with journal.store.read() as tx:
-            return [breaker.lasting(one) for one in breakers.not_closed(tx)]
+            return [breaker.lasting(item) for item in breakers.not_closed(tx)]
 
     fail(journal, FAILURES)
     told = [lasting()]

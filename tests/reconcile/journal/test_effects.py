@@ -1,7 +1,5 @@
 """The journal of effects: each step durable and fenced, keys free only where it is proven that nothing was done."""
 
-from __future__ import annotations
-
 import datetime as dt
 from dataclasses import replace
 from pathlib import Path
@@ -45,13 +43,13 @@ __all__ = ["effects_postgres", "journal", "local"]
 
 
 def test_a_plan_comes_back_exactly_as_it_was_proposed(journal: Journal) -> None:
-    one = plan("F-1", "a", "b", money={"EUR": "12.50"}, note="é\u0000'\"")
+    item = plan("F-1", "a", "b", money={"EUR": "12.50"}, note="é\u0000'\"")
 
-    [name] = journal.propose(one, policy="required", by="eve", expires=NOON + dt.timedelta(days=7))
+    [name] = journal.propose(item, policy="required", by="eve", expires=NOON + dt.timedelta(days=7))
 
-    there = journal.get(name)
-    assert (there.content, there.plan_hash, there.state) == (one, one.plan_hash, PlanState.AWAITING)
-    assert (there.records, there.rows, there.money, there.policy, there.proposed_by, there.run) == (
+    stored = journal.get(name)
+    assert (stored.content, stored.plan_hash, stored.state) == (item, item.plan_hash, PlanState.AWAITING)
+    assert (stored.records, stored.rows, stored.money, stored.policy, stored.proposed_by, stored.run) == (
         *(2, 2, {"EUR": "12.50"}, "required", "eve", RUN),
     )
 
@@ -73,7 +71,7 @@ def test_a_newer_plan_supersedes_one_that_nobody_has_begun(journal: Journal) -> 
         standing = plans.standing(tx, "F-1")
         assert standing is not None
         assert standing.id == new
-        assert {one.id for one in plans.of_finding(tx, "F-1")} == {old, new}
+        assert {item.id for item in plans.of_finding(tx, "F-1")} == {old, new}
 
 
 def test_nothing_is_proposed_while_a_plan_of_the_finding_is_in_hand(journal: Journal) -> None:
@@ -92,7 +90,7 @@ def test_a_plan_that_changed_in_the_database_is_quarantined_and_the_others_go_on
 
     claimed = journal.claim(bad, good)
 
-    assert [one.id for one in claimed] == [good]
+    assert [item.id for item in claimed] == [good]
     assert journal.state(bad) is PlanState.QUARANTINED
     with pytest.raises(PlanDamaged):
         _ = journal.get(bad).content
@@ -109,20 +107,20 @@ def test_a_purged_plan_says_so(local: Journal) -> None:
 
 def test_rows_in_plans_are_sealed_where_a_key_is_configured_and_open_only_in_their_place(tmp_path: Path) -> None:
     journal = Journal.at(STATE, tmp_path, seals=Seals([bytes(32)]))
-    one, other = journal.propose(plan("F-1", "a", note="canary"), plan("F-2", "b"))
-    [done] = journal.send(one).sent
+    first, second = journal.propose(plan("F-1", "a", note="canary"), plan("F-2", "b"))
+    [done] = journal.send(first).sent
     with journal.begin() as tx:
         effects.succeeded(tx, [(done, {"note": "canary"})])
 
-    there = journal.get(one)
-    assert "canary" not in f"{there.sealed_content}{there.outcome}{there!r}"
-    assert (there.content.changes[0].before or {})["note"] == ("t", "canary")
-    assert there.outcome_json() == {"note": "canary"}
+    stored = journal.get(first)
+    assert "canary" not in f"{stored.sealed_content}{stored.outcome}{stored!r}"
+    assert (stored.content.changes[0].before or {})["note"] == ("t", "canary")
+    assert stored.outcome_json() == {"note": "canary"}
     with journal.begin() as tx:
-        moved = sa.update(tables.plans).where(tables.plans.c.id == other).values(content=there.sealed_content)
+        moved = sa.update(tables.plans).where(tables.plans.c.id == second).values(content=stored.sealed_content)
         tx.connection.execute(moved)
     with pytest.raises(SealBroken):
-        _ = journal.get(other).content
+        _ = journal.get(second).content
     journal.store.close()
 
 
@@ -150,7 +148,7 @@ def test_claiming_raises_the_fence_and_takes_only_what_is_approved_and_due(journ
 
     claimed = journal.claim(ready, waits, later)
 
-    assert [(one.id, one.fence, one.state) for one in claimed] == [(ready, 1, PlanState.CLAIMED)]
+    assert [(item.id, item.fence, item.state) for item in claimed] == [(ready, 1, PlanState.CLAIMED)]
     assert claimed[0].keys == effects.keys_of(journal.store, TARGET, claimed[0].content)
     assert journal.claim(ready) == []
 
@@ -167,23 +165,25 @@ def test_what_is_sent_stands_with_its_keys_and_its_holds(journal: Journal) -> No
         ("sent", name, "f1", 1)
     }
     assert not any(record("a") in str(row) for row in rows)
-    names = {one: holds.name_of("customers", record(one)) for one in ("a", "b", "keeper")}
+    names = {text: holds.name_of("customers", record(text)) for text in ("a", "b", "keeper")}
     assert held(journal, name) == {names["a"]: "surplus", names["b"]: "surplus", names["keeper"]: "keeper"}
     receipts = effects.receipts_of(journal.store, sent)
-    assert [one.key for one in receipts] == sorted(sent.keys)
-    assert {(one.fence, one.plan, one.epoch, one.fingerprint) for one in receipts} == {(1, name, 1, "f1")}
+    assert [receipt.key for receipt in receipts] == sorted(sent.keys)
+    assert {(receipt.fence, receipt.plan, receipt.epoch, receipt.fingerprint) for receipt in receipts} == {
+        (1, name, 1, "f1")
+    }
 
 
 def test_a_batch_costs_a_few_statements_however_many_plans_it_has(journal: Journal) -> None:
     many = journal.propose(*(plan(f"F-{n}", f"r{n}", keeper=f"k{n}") for n in range(100)))
     statements: list[str] = []
     engine = journal.store._engine
-    sa.event.listen(engine, "before_cursor_execute", lambda *said: statements.append(said[2]))
+    sa.event.listen(engine, "before_cursor_execute", lambda *output: statements.append(output[2]))
 
     sent = journal.send(*many).sent
     to_send, statements[:] = len(statements), []
     with journal.begin() as tx:
-        effects.succeeded(tx, [(one, None) for one in sent])
+        effects.succeeded(tx, [(item, None) for item in sent])
 
     assert len(sent) == 100
     assert to_send <= 20  # six of them are the digest of the plans, which the log commits to
@@ -191,9 +191,9 @@ def test_a_batch_costs_a_few_statements_however_many_plans_it_has(journal: Journ
 
 
 def test_one_key_is_never_sent_twice_even_in_one_batch(journal: Journal) -> None:
-    one, other = journal.propose(plan("F-1", "a"), plan("F-2", "a"))
+    first, second = journal.propose(plan("F-1", "a"), plan("F-2", "a"))
     with journal.begin() as tx:
-        answer = effects.send(tx, effects.claim(tx, [one, other], ttl=dt.timedelta(minutes=1)))
+        answer = effects.send(tx, effects.claim(tx, [first, second], ttl=dt.timedelta(minutes=1)))
 
     assert (len(answer.sent), len(answer.busy)) == (1, 1)
     assert answer.busy[0][0].state is PlanState.APPROVED
@@ -220,7 +220,7 @@ def test_what_is_proven_not_done_frees_its_key_for_another_plan(end: str, journa
     with journal.begin() as tx:
         getattr(effects, end)(tx, [(sent, "It changed.")])
 
-    assert [one.id for one in journal.send(again).sent] == [again]
+    assert [item.id for item in journal.send(again).sent] == [again]
     [row] = journal.rows(tables.effects)
     assert (row["plan"], row["fingerprint"], row["state"]) == (again, "f2", "sent")
 
@@ -292,7 +292,7 @@ def test_an_outcome_is_written_once(journal: Journal) -> None:
 def test_holds_end_with_the_effect_and_stay_through_doubt(journal: Journal) -> None:
     done, doubtful, again = journal.propose(plan("F-1", "a"), plan("F-2", "b"), plan("F-3", "c"))
     journal.do(done)
-    [two, three] = sorted(journal.send(doubtful, again).sent, key=lambda one: [doubtful, again].index(one.id))
+    [two, three] = sorted(journal.send(doubtful, again).sent, key=lambda item: [doubtful, again].index(item.id))
     with journal.begin() as tx:
         effects.quarantined(tx, [(effects.outcome_unknown(tx, [two], "It broke.")[0], "Nobody knows.")])
         effects.retry(tx, [three], PATIENT, kind="40001", reason="It was locked.")
@@ -327,7 +327,7 @@ def test_a_budget_of_attempts_ends_and_frees_the_key(journal: Journal) -> None:
         assert sent.attempts == number
         journal.tick(hours=1)
 
-    assert [one.state for one in answer.given_up] == [PlanState.FAILED]
+    assert [item.state for item in answer.given_up] == [PlanState.FAILED]
     assert journal.rows(tables.holds) == []
     journal.propose(plan("F-1", "a", note="again"))
 
@@ -335,7 +335,7 @@ def test_a_budget_of_attempts_ends_and_frees_the_key(journal: Journal) -> None:
 def test_a_budget_of_time_ends_too_and_an_open_breaker_burns_nothing(journal: Journal) -> None:
     slow, spared = journal.propose(plan("F-1", "a"), plan("F-2", "b"))
     journal.tick(minutes=1)
-    sent = {one.id: one for one in journal.send(slow, spared).sent}
+    sent = {item.id: item for item in journal.send(slow, spared).sent}
     journal.tick(hours=21)
     with journal.begin() as tx:
         late = effects.retry(tx, [sent[slow]], PATIENT, kind="08006", reason="Away.")
@@ -363,15 +363,15 @@ def test_a_plan_given_back_unsent_costs_no_attempt(journal: Journal) -> None:
 def test_a_key_is_the_same_over_fifty_attempts_restarts_and_runs(local: Journal) -> None:
     """A new key an attempt, the run's id, or the rule's revision in it: the target could not tell the second from the
     first."""
-    made = set()
+    created = set()
     for number in range(50):
         [name] = local.propose(plan("F-1", "a", note=str(number), keeper=f"k{number}", rule=f"twins-{number % 3}"))
         sent = local.send(name).sent
-        made |= {key for one in sent for key in one.keys}
+        created |= {key for item in sent for key in item.keys}
         with local.begin() as tx:
-            effects.skipped(tx, [(one, "It changed.") for one in sent])
+            effects.skipped(tx, [(item, "It changed.") for item in sent])
 
-    assert len(made) == 1
+    assert len(created) == 1
     assert len(local.rows(tables.effects)) == 1
 
 
@@ -392,10 +392,10 @@ def test_plans_that_expired_or_were_voided_are_skipped_unless_begun(journal: Jou
     journal.send(begun)
     with journal.begin() as tx:
         effects.lock_standing(tx, "twins")
-        assert [one.id for one in effects.void(tx, ["F-2", "F-3"], "It grew.")] == [void]
+        assert [item.id for item in effects.void(tx, ["F-2", "F-3"], "It grew.")] == [void]
     journal.tick(days=8)
     with journal.begin() as tx:
-        assert [one.id for one in effects.expire(tx)] == [old]
+        assert [item.id for item in effects.expire(tx)] == [old]
 
     assert journal.state(begun) is PlanState.SENT
 
@@ -440,7 +440,7 @@ def test_a_plan_that_a_worker_elsewhere_took_while_the_clock_was_ahead_is_taken_
     def left() -> list[str]:
         with journal.begin() as tx:
             clock.shorten_waits(tx, dt.timedelta(0))
-            return [one.id for one in effects.abandoned(tx)]
+            return [item.id for item in effects.abandoned(tx)]
 
     seen = left()
     journal.tick(minutes=5)
@@ -459,24 +459,24 @@ def test_the_plans_of_a_dead_worker_are_free_before_they_were_sent_and_in_doubt_
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     journal = Journal.at(url, tmp_path)
     [name] = journal.propose(plan("F-1", "a"))
-    other = Program(DIES.format(send=send), url, tmp_path).ready().go()
-    other._pipe.send(name)
-    assert other.line() == "done"
+    program = Program(DIES.format(send=send), url, tmp_path).ready().go()
+    program._pipe.send(name)
+    assert program.line() == "done"
     with journal.store.read() as tx:
         assert effects.abandoned(tx) == []
 
-    other.kill()
+    program.kill()
 
     with journal.begin() as tx:
         [left] = effects.abandoned(tx, "shop")
         [taken] = effects.take_over(tx, [left.id])
         assert effects.take_over(tx, [left.id]) == []
-    assert (left.id, left.owner.pid, taken.fence) == (name, other.pid, 2)
+    assert (left.id, left.owner.pid, taken.fence) == (name, program.pid, 2)
     assert journal.state(name) is (PlanState.UNKNOWN if send else PlanState.APPROVED)
     with journal.begin() as tx:
         [*doubtful] = effects.claim_unknown(tx, "shop", 10, ttl=dt.timedelta(minutes=1))
         assert effects.claim_unknown(tx, "shop", 10, ttl=dt.timedelta(minutes=1)) == []
-        effects.succeeded(tx, [(one, None) for one in doubtful])
+        effects.succeeded(tx, [(item, None) for item in doubtful])
     assert journal.state(name) is (PlanState.SUCCEEDED if send else PlanState.APPROVED)
     journal.proven()
     journal.store.close()
@@ -490,9 +490,9 @@ def outcome_unknown(journal: Journal, name: str) -> ClaimedPlan:
 
 def test_what_the_resolver_finds_not_done_waits_or_is_skipped(journal: Journal) -> None:
     names = journal.propose(plan("F-1", "a"), plan("F-2", "b"), plan("F-3", "c"))
-    one, two, three = (outcome_unknown(journal, name) for name in names)
+    item, two, three = (outcome_unknown(journal, name) for name in names)
     with journal.begin() as tx:
-        effects.retry(tx, [one], PATIENT, kind="probe", reason="It was not done.")
+        effects.retry(tx, [item], PATIENT, kind="probe", reason="It was not done.")
         effects.skipped(tx, [(two, "It was not done, and the rows changed.")])
         effects.put_off(tx, [three], NOON + dt.timedelta(minutes=1))
 
@@ -551,8 +551,8 @@ def test_the_key_of_an_abandoned_plan_is_never_used_again(journal: Journal) -> N
 
 def undo_of(journal: Journal, name: str, **more: str) -> str:
     original = journal.get(name)
-    [made] = journal.propose(plan(original.finding, "a", effect="delete.undo", undoes=name, **more))
-    return made
+    [created] = journal.propose(plan(original.finding, "a", effect="delete.undo", undoes=name, **more))
+    return created
 
 
 def test_an_undo_takes_the_plan_it_undoes_along(journal: Journal) -> None:
@@ -666,7 +666,7 @@ def test_a_plan_names_those_that_were_carried_out_on_its_records_and_the_log_the
         order = log.first_of(tx, [f"plan:{name}" for name in (second, first, "none")], ["operation.succeeded"])
         assert plans.sharing_with(tx, plans.get(tx, first)) == [second]
         assert plans.sharing_with(tx, plans.get(tx, second)) == [first]
-    assert sorted(order, key=lambda one: order[one]) == [f"plan:{first}", f"plan:{second}"]
+    assert sorted(order, key=lambda item: order[item]) == [f"plan:{first}", f"plan:{second}"]
 
 
 def test_an_owner_is_whoever_claimed(local: Journal) -> None:

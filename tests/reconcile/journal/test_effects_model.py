@@ -1,7 +1,5 @@
 """The journal against a model: whatever happens to workers, replies and plans, every key is done at most once."""
 
-from __future__ import annotations
-
 import secrets
 import tempfile
 from collections import Counter
@@ -41,17 +39,17 @@ class Target:
         self.made: Counter[str] = Counter()
         self.of: dict[str, str] = {}
 
-    def commit(self, one: ClaimedPlan) -> bool:
+    def commit(self, claimed_plan: ClaimedPlan) -> bool:
         """One transaction: all of it, or nothing where a receipt stands."""
-        if any(key in self.of for key in one.keys):
+        if any(key in self.of for key in claimed_plan.keys):
             return False
-        for key, operation in zip(one.keys, one.content.operations, strict=True):
+        for key, operation in zip(claimed_plan.keys, claimed_plan.content.operations, strict=True):
             self.made[key] += 1
-            self.of[key] = f"{one.id}/{operation.fingerprint}"
+            self.of[key] = f"{claimed_plan.id}/{operation.fingerprint}"
         return True
 
-    def has(self, one: ClaimedPlan) -> bool:
-        return all(self.of.get(key, "").startswith(f"{one.id}/") for key in one.keys)
+    def has(self, claimed_plan: ClaimedPlan) -> bool:
+        return all(self.of.get(key, "").startswith(f"{claimed_plan.id}/") for key in claimed_plan.keys)
 
 
 class Work(RuleBasedStateMachine):
@@ -83,12 +81,12 @@ class Work(RuleBasedStateMachine):
     @rule(finding=st.sampled_from(FINDINGS), surplus=SURPLUS, keeper=st.sampled_from("xyzab"), other=st.booleans())
     def propose(self, finding: str, surplus: set[str], keeper: str, other: bool) -> None:
         """As the planner does: a record that was done away with and is there again is in its next life."""
-        named = {one: ("delete", holds.name_of("customers", record(one))) for one in surplus - {keeper}}
+        named = {member: ("delete", holds.name_of("customers", record(member))) for member in surplus - {keeper}}
         with self.journal.store.read() as tx:
             lives = effects.generations(tx, TARGET, list(named.values()))
         groups: dict[int, list[str]] = {}
-        for one, pair in sorted(named.items()):
-            groups.setdefault(lives[pair], []).append(one)
+        for value, pair in sorted(named.items()):
+            groups.setdefault(lives[pair], []).append(value)
         for generation, some in list(groups.items())[:1]:
             fingerprint = "f2" if other else "f1"
             self.journal.propose(plan(finding, *some, keeper=keeper, fingerprint=fingerprint, generation=generation))
@@ -108,45 +106,45 @@ class Work(RuleBasedStateMachine):
     def send(self, most: int) -> None:
         with self.journal.begin() as tx:
             held = effects.hold(tx, claim_due(tx, "shop", most, ttl=TTL))
-            for one, why in held.waiting:
-                effects.released(tx, [one], str(why))
-            self.hands |= {one.id: one for one in effects.send(tx, held.taken).sent}
+            for item, why in held.waiting:
+                effects.released(tx, [item], str(why))
+            self.hands |= {entry.id: entry for entry in effects.send(tx, held.taken).sent}
 
     @rule()
     def dies_before_it_sent(self) -> None:
         with self.journal.begin() as tx:
             claimed = claim_due(tx, "shop", 2, ttl=TTL)
-            self._kill(tx, [one.id for one in claimed])
+            self._kill(tx, [item.id for item in claimed])
 
     @precondition(lambda self: self.hands)
     @rule(data=st.data(), end=st.sampled_from(ENDS))
     def carry_out(self, data: st.DataObject, end: str) -> None:
-        one = self.hands.pop(data.draw(st.sampled_from(sorted(self.hands))))
-        done = self.target.commit(one) if end in ("done", "reply lost") else False
+        item = self.hands.pop(data.draw(st.sampled_from(sorted(self.hands))))
+        done = self.target.commit(item) if end in ("done", "reply lost") else False
         with self.journal.begin() as tx:
             if end == "done":
                 assert done, "a key that was free for us stands in the target"
-                effects.succeeded(tx, [(one, {"rows": 1})])
+                effects.succeeded(tx, [(item, {"rows": 1})])
             elif end == "not done":
-                effects.retry(tx, [one], retry.QUICK, kind="40001", reason="It was locked.")
+                effects.retry(tx, [item], retry.QUICK, kind="40001", reason="It was locked.")
             elif end == "changed":
-                effects.skipped(tx, [(one, "It changed.")])
+                effects.skipped(tx, [(item, "It changed.")])
             elif end == "refused":
-                effects.failed(tx, [(one, "It cannot be.")])
+                effects.failed(tx, [(item, "It cannot be.")])
             else:
-                [doubtful] = effects.outcome_unknown(tx, [one], "The connection broke in COMMIT.")
+                [doubtful] = effects.outcome_unknown(tx, [item], "The connection broke in COMMIT.")
                 effects.put_off(tx, [doubtful], tx.now)
 
     @precondition(lambda self: self.hands)
     @rule(data=st.data(), committed=st.booleans())
     def dies(self, data: st.DataObject, committed: bool) -> None:
         """SIGKILL after `sent` was durable; perhaps the target had committed. It may wake up again."""
-        one = self.hands.pop(data.draw(st.sampled_from(sorted(self.hands))))
+        item = self.hands.pop(data.draw(st.sampled_from(sorted(self.hands))))
         if committed:
-            assert self.target.commit(one)
+            assert self.target.commit(item)
         with self.journal.begin() as tx:
-            self._kill(tx, [one.id])
-        self.zombies.append(one)
+            self._kill(tx, [item.id])
+        self.zombies.append(item)
 
     def _kill(self, tx: object, ids: list[str]) -> None:
         mine = sa.update(tables.plans).where(tables.plans.c.id.in_(ids))
@@ -155,19 +153,19 @@ class Work(RuleBasedStateMachine):
     @rule()
     def take_over(self) -> None:
         with self.journal.begin() as tx:
-            effects.take_over(tx, [one.id for one in effects.abandoned(tx)])
+            effects.take_over(tx, [item.id for item in effects.abandoned(tx)])
 
     @rule(knows=st.booleans())
     def resolve(self, knows: bool) -> None:
         """Ask the target where that can be done; where not, a person will have to say."""
         with self.journal.begin() as tx:
-            for one in effects.claim_unknown(tx, "shop", 5, ttl=TTL):
+            for item in effects.claim_unknown(tx, "shop", 5, ttl=TTL):
                 if not knows:
-                    effects.quarantined(tx, [(one, "Nobody knows.")])
-                elif self.target.has(one):
-                    effects.succeeded(tx, [(one, None)])
+                    effects.quarantined(tx, [(item, "Nobody knows.")])
+                elif self.target.has(item):
+                    effects.succeeded(tx, [(item, None)])
                 else:
-                    effects.retry(tx, [one], retry.QUICK, kind="probe", reason="It was not done.")
+                    effects.retry(tx, [item], retry.QUICK, kind="probe", reason="It was not done.")
 
     @precondition(lambda self: self._quarantined())
     @rule(data=st.data(), abandon=st.booleans())
@@ -189,17 +187,17 @@ class Work(RuleBasedStateMachine):
     @rule(data=st.data())
     def wakes_up(self, data: st.DataObject) -> None:
         """A worker that was stopped past its lease writes its outcome; it may only while nobody took over."""
-        one = data.draw(st.sampled_from(self.zombies))
-        self.zombies.remove(one)
-        there = self.journal.get(one.id)
-        still = (there.fence, there.state) == (one.fence, one.state)
-        done = self.target.has(one)
+        item = data.draw(st.sampled_from(self.zombies))
+        self.zombies.remove(item)
+        stored = self.journal.get(item.id)
+        still = (stored.fence, stored.state) == (item.fence, item.state)
+        done = self.target.has(item)
         try:
             with self.journal.begin() as tx:
                 if done:
-                    effects.succeeded(tx, [(one, None)])
+                    effects.succeeded(tx, [(item, None)])
                 else:
-                    effects.skipped(tx, [(one, "It changed.")])
+                    effects.skipped(tx, [(item, "It changed.")])
         except (ClaimLost, MoveRefused):
             assert not still
         else:
@@ -228,7 +226,7 @@ class Work(RuleBasedStateMachine):
         roles: dict[str, list[str]] = {}
         for row in self.journal.rows(tables.holds):
             roles.setdefault(row["record"], []).append(row["role"])
-        assert all(set(found) == {"keeper"} or found == ["surplus"] for found in roles.values())
+        assert all(set(role) == {"keeper"} or role == ["surplus"] for role in roles.values())
 
     @invariant()
     def what_is_over_holds_nothing(self) -> None:
@@ -252,10 +250,10 @@ class DoubtIsNotDone(Work):
     @precondition(lambda self: self.hands)
     @rule(data=st.data())
     def carry_out_naively(self, data: st.DataObject) -> None:
-        one = self.hands.pop(data.draw(st.sampled_from(sorted(self.hands))))
-        self.target.commit(one)
+        item = self.hands.pop(data.draw(st.sampled_from(sorted(self.hands))))
+        self.target.commit(item)
         with self.journal.begin() as tx:
-            effects.retry(tx, [one], retry.QUICK, kind="08006", reason="The connection broke in COMMIT.")
+            effects.retry(tx, [item], retry.QUICK, kind="08006", reason="The connection broke in COMMIT.")
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """Many processes at one journal: every key is sent once, no record is keeper and surplus, no limit is exceeded."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from pathlib import Path
@@ -15,6 +13,8 @@ from reconcile.schedule import retry
 from reconcile.store import tables
 from tests.reconcile.journal.journal import KEY, NOON, STATE, Journal, effects_postgres, plan
 from tests.support.store import Program, in_parallel
+
+pytestmark = pytest.mark.slow
 
 __all__ = ["effects_postgres"]
 
@@ -45,13 +45,13 @@ def url(request: pytest.FixtureRequest) -> str:
 def at_once(code: str, url: str, root: Path, told: list[str]) -> list[list[str]]:
     """The code in as many processes as there are things to tell, `mine` in each, behind one barrier; their words."""
     programs = [Program(OPEN + code, url, root) for _ in told]
-    for one in programs:
-        one.ready().go()
-    for one in programs:
-        assert one.line() == "open"
-    for one, what in zip(programs, told, strict=True):
-        one._pipe.send(what)
-    return [one.end().split() for one in programs]
+    for program in programs:
+        program.ready().go()
+    for program in programs:
+        assert program.line() == "open"
+    for program, what in zip(programs, told, strict=True):
+        program._pipe.send(what)
+    return [item.end().split() for item in programs]
 
 
 WORK = """
@@ -74,15 +74,14 @@ print(" ".join(got) or "-")
 """
 
 
-@pytest.mark.slow
 def test_look_up_the_key_then_insert_it(url: str, tmp_path: Path) -> None:
     """32 processes race for 1,000 keys: exactly 1,000 are sent, each by one of them."""
     journal = Journal.at(url, tmp_path)
     journal.propose(*(plan(f"F-{n:04}", f"r{n}", keeper=f"k{n}") for n in range(KEYS)))
 
-    said = at_once(WORK, url, tmp_path, ["go"] * WORKERS)
+    answer = at_once(WORK, url, tmp_path, ["go"] * WORKERS)
 
-    sent = Counter(key for words in said for key in words if key != "-")
+    sent = Counter(key for words in answer for key in words if key != "-")
     assert len(sent) == KEYS
     assert set(sent.values()) == {1}
     states = Counter(row["state"] for row in journal.rows(tables.effects))
@@ -104,15 +103,14 @@ print("sent" if sent.sent else "busy" if sent.busy else "other")
 """
 
 
-@pytest.mark.slow
 def test_one_key_wanted_by_32_plans_at_once_is_sent_by_one(url: str, tmp_path: Path) -> None:
     """Even where nobody holds the record: the key alone decides."""
     journal = Journal.at(url, tmp_path)
     names = journal.propose(*(plan(f"F-{n:02}", "the one", keeper=f"k{n}") for n in range(WORKERS)))
 
-    said = at_once(ONE, url, tmp_path, names)
+    answer = at_once(ONE, url, tmp_path, names)
 
-    assert Counter(words[0] for words in said) == {"sent": 1, "busy": WORKERS - 1}
+    assert Counter(words[0] for words in answer) == {"sent": 1, "busy": WORKERS - 1}
     [row] = journal.rows(tables.effects)
     assert row["state"] == "sent"
     journal.proven()
@@ -134,7 +132,6 @@ print("sent" if sent else "waits")
 """
 
 
-@pytest.mark.slow
 def test_guard_on_the_victim_alone(url: str, tmp_path: Path) -> None:
     """Two rules keep each other's surplus, on a barrier: no record is ever both, and one of each two waits."""
     journal = Journal.at(url, tmp_path)
@@ -142,15 +139,17 @@ def test_guard_on_the_victim_alone(url: str, tmp_path: Path) -> None:
         (plan(f"F-{n:02}-one", f"b{n}", keeper=f"a{n}"), plan(f"F-{n:02}-two", f"a{n}", keeper=f"b{n}"))
         for n in range(WORKERS // 2)
     ]
-    names = journal.propose(*(one for pair in pairs for one in pair))
+    names = journal.propose(*(item for pair in pairs for item in pair))
 
-    said = [words[0] for words in at_once(OPPOSITE, url, tmp_path, names)]
+    collected = [words[0] for words in at_once(OPPOSITE, url, tmp_path, names)]
 
     roles: dict[str, set[str]] = {}
     for row in journal.rows(tables.holds):
         roles.setdefault(row["record"], set()).add(row["role"])
-    assert all(len(found) == 1 for found in roles.values())
-    assert [sorted(pair) for pair in zip(said[::2], said[1::2], strict=True)] == [["sent", "waits"]] * len(pairs)
+    assert all(len(role) == 1 for role in roles.values())
+    assert [sorted(pair) for pair in zip(collected[::2], collected[1::2], strict=True)] == [["sent", "waits"]] * len(
+        pairs
+    )
     assert Counter(journal.state(name) for name in names) == {
         PlanState.SENT: len(pairs),
         PlanState.APPROVED: len(pairs),
@@ -183,15 +182,14 @@ print(taken)
 """
 
 
-@pytest.mark.slow
 def test_limits_per_run_only(url: str, tmp_path: Path) -> None:
     """288 runs a day of two workers: together they stay within the 24 hours' limit, and use all of it."""
     journal = Journal.at(url, tmp_path)
     many = journal.propose(*(plan(f"F-{n:03}", f"r{n}") for n in range(2 * 288)), policy="required")
 
-    said = at_once(RUNS, url, tmp_path, [" ".join(["one", *many[:288]]), " ".join(["two", *many[288:]])])
+    answer = at_once(RUNS, url, tmp_path, [" ".join(["one", *many[:288]]), " ".join(["two", *many[288:]])])
 
-    assert sum(int(words[0]) for words in said) == 20
+    assert sum(int(words[0]) for words in answer) == 20
     assert len(journal.rows(tables.limit_uses)) == 20
     journal.store.close()
 
@@ -214,7 +212,6 @@ print(" ".join(said) or "-")
 """
 
 
-@pytest.mark.slow
 def test_breaker_in_memory(url: str, tmp_path: Path) -> None:
     """20 restarts of each of 4 workers: one probe a cool-down among all of them."""
     journal = Journal.at(url, tmp_path)
@@ -223,15 +220,14 @@ def test_breaker_in_memory(url: str, tmp_path: Path) -> None:
         row |= dict.fromkeys(("opened_at", "probe_at"), NOON.replace(year=2000))
         tx.connection.execute(sa.insert(tables.breakers).values(row))
 
-    said = at_once(PROBES, url, tmp_path, ["go"] * 4)
+    answer = at_once(PROBES, url, tmp_path, ["go"] * 4)
 
-    probes = sorted(float(word) for words in said for word in words if word != "-")
+    probes = sorted(float(word) for words in answer for word in words if word != "-")
     assert len(probes) >= 2
     assert all(later - earlier >= 0.4 for earlier, later in itertools.pairwise(probes))
     journal.store.close()
 
 
-@pytest.mark.slow
 def test_a_stolen_plan_is_written_by_the_thief_alone(url: str, tmp_path: Path) -> None:
     """A lease without a fence: its owner stops for longer than its lease, another takes over, and it wakes up."""
     journal = Journal.at(url, tmp_path)

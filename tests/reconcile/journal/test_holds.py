@@ -23,36 +23,36 @@ def three(journal: Journal) -> list[str]:
 
 
 def test_keepers_share_a_record_and_surplus_excludes_everybody(journal: Journal) -> None:
-    one, two, three_ = three(journal)
+    item, two, three_ = three(journal)
     with journal.begin() as tx:
-        hold(tx, one, TARGET, ["k"], ["a"])
+        hold(tx, item, TARGET, ["k"], ["a"])
         hold(tx, two, TARGET, ["k"], ["b"])
         for keeper, surplus in (("z", "k"), ("a", "z"), ("z", "a")):
             with pytest.raises(HoldConflict) as caught:
                 hold(tx, three_, TARGET, [keeper], [surplus])
-            assert (caught.value.plan, caught.value.other in (one, two)) == (three_, True)
+            assert (caught.value.plan, caught.value.other in (item, two)) == (three_, True)
         hold(tx, three_, "another target", ["a"], ["k"])
 
-    assert held(journal, one) == {"a": "surplus", "k": "keeper"}
+    assert held(journal, item) == {"a": "surplus", "k": "keeper"}
     assert held(journal, three_) == {"a": "keeper", "k": "surplus"}
 
 
 def test_taking_twice_is_taking_once_and_what_is_let_go_is_free(journal: Journal) -> None:
-    one, two, _ = three(journal)
+    item, two, _ = three(journal)
     with journal.begin() as tx:
         for _ in range(2):
-            hold(tx, one, TARGET, ["k"], ["a"])
+            hold(tx, item, TARGET, ["k"], ["a"])
     with journal.begin() as tx:
-        stored_holds.release(tx, [one])
+        stored_holds.release(tx, [item])
         hold(tx, two, TARGET, ["a"], ["k"])
 
     assert len(journal.rows(tables.holds)) == 2
 
 
 def test_of_two_plans_in_one_batch_that_want_each_others_keeper_one_waits(journal: Journal) -> None:
-    one, other = journal.propose(plan("F-1", "b", keeper="a"), plan("F-2", "a", keeper="b"))
+    first, second = journal.propose(plan("F-1", "b", keeper="a"), plan("F-2", "a", keeper="b"))
     with journal.begin() as tx:
-        outcome = effects.hold(tx, effects.claim(tx, [one, other], ttl=dt.timedelta(minutes=1)))
+        outcome = effects.hold(tx, effects.claim(tx, [first, second], ttl=dt.timedelta(minutes=1)))
         [(waiting, conflict)] = outcome.waiting
         effects.released(tx, [waiting], str(conflict))
 
@@ -62,15 +62,15 @@ def test_of_two_plans_in_one_batch_that_want_each_others_keeper_one_waits(journa
 
 
 def test_a_plan_with_a_conflict_holds_nothing_of_what_it_wanted(journal: Journal) -> None:
-    one, two, free = three(journal)
+    item, two, free = three(journal)
     with journal.begin() as tx:
-        hold(tx, one, TARGET, [], ["x"])
+        hold(tx, item, TARGET, [], ["x"])
         answer = holds.take_all(
             tx, [HoldRequest(two, TARGET, ("k",), ("a", "x")), HoldRequest(free, TARGET, ("k",), ("a",))]
         )
 
     assert [conflict.plan for conflict in answer] == [two]
-    assert {row["plan"] for row in journal.rows(tables.holds)} == {one, free}
+    assert {row["plan"] for row in journal.rows(tables.holds)} == {item, free}
 
 
 RECORDS = st.sampled_from("abcde")

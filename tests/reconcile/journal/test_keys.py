@@ -1,7 +1,5 @@
 """Idempotency keys: the same for the same effect on the same record for ever, another one for anything else."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from decimal import Decimal
@@ -30,9 +28,9 @@ GOLDEN = {
 """What keys are for ever: receipts in targets hold them. A change here loses every effect that was ever made."""
 
 
-def key(*record: Value, generation: int = 1, table: str = "customers", secret: bytes = SECRET, **other: str) -> str:
+def key(*record: Value, generation: int = 1, table: str = "customers", secret: bytes = SECRET, **settings: str) -> str:
     name = name_of(table, record_of(record))
-    return key_of(secret, **(SAID | other), record=name, generation=generation)
+    return key_of(secret, **(SAID | settings), record=name, generation=generation)
 
 
 @pytest.mark.parametrize(("of", "expected"), GOLDEN.items(), ids=str)
@@ -61,7 +59,7 @@ def test_a_key_names_its_version_and_its_secret_and_shows_nothing_of_the_record(
     ids=str,
 )
 def test_one_number_is_one_key_however_the_source_types_it(same: tuple[Value, ...]) -> None:
-    assert len({key(one) for one in same}) == 1
+    assert len({key(item) for item in same}) == 1
 
 
 @pytest.mark.parametrize(
@@ -78,7 +76,7 @@ def test_one_number_is_one_key_however_the_source_types_it(same: tuple[Value, ..
     ids=str,
 )
 def test_what_the_source_tells_apart_has_keys_apart(different: tuple[Value, ...]) -> None:
-    assert len({key(one) for one in different}) == len(different)
+    assert len({key(item) for item in different}) == len(different)
 
 
 @pytest.mark.parametrize(
@@ -91,10 +89,10 @@ def test_another_effect_target_store_table_or_life_is_another_key(change: dict[s
 
 
 def test_another_secret_makes_other_keys_and_other_subjects() -> None:
-    other = bytes(32)
+    second = bytes(32)
 
-    assert key("a", secret=other) != key("a")
-    assert subject_of(other, "a") != subject_of(SECRET, "a")
+    assert key("a", secret=second) != key("a")
+    assert subject_of(second, "a") != subject_of(SECRET, "a")
 
 
 IDS = st.one_of(st.text(), st.integers(), st.decimals(allow_nan=False, allow_infinity=False), st.booleans(), st.none())

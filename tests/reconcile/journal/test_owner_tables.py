@@ -1,7 +1,5 @@
 """Tables that have the names of ours and are not as we make them are refused: nothing of them runs with our rights."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import uuid
@@ -22,7 +20,7 @@ PAIRS = "insert into customers values (1, 'a@x', 'active'), (2, 'a@x', 'active')
 
 
 def project(folder: Path, url: str) -> Project:
-    said = {
+    settings = {
         "version": 1,
         "sources": {"shop": {"type": "sql", "url": url}},
         "datasets": {"customers": {"source": "shop", "table": "customers", "id": "id"}},
@@ -38,31 +36,31 @@ def project(folder: Path, url: str) -> Project:
         },
     }
     folder.mkdir(exist_ok=True)
-    return Project(folder).write(json.dumps(said))
+    return Project(folder).write(json.dumps(settings))
 
 
 def add_customers(shop: Shop) -> None:
     shop.sql("create table customers (id integer primary key, email varchar(60), status varchar(20))", PAIRS)
 
 
-def approve_one(one: Project) -> Answer:
-    assert one("run").code == 0
-    waiting = one("findings", "--state", "awaiting_approval", "--json").json
-    return one("approve", str(waiting[0]["id"]))
+def approve_one(item: Project) -> Answer:
+    assert item("run").code == 0
+    waiting = item("findings", "--state", "awaiting_approval", "--json").json
+    return item("approve", str(waiting[0]["id"]))
 
 
-def refused(one: Project, table: str, *words: str) -> None:
+def refused(item: Project, table: str, *words: str) -> None:
     """Every command that would use the table names it and says what to do, and none uses it."""
-    answer = approve_one(one)
+    answer = approve_one(item)
     assert answer.code == 4, answer
-    seen = one("check")
+    seen = item("check")
     assert seen.code == 4
-    assert one("target", "adopt", "shop").code == 4
-    for said in (answer.out + answer.err, seen.out):
-        assert table in said
-        assert "is not as Reconcile creates it" in said
+    assert item("target", "adopt", "shop").code == 4
+    for output in (answer.out + answer.err, seen.out):
+        assert table in output
+        assert "is not as Reconcile creates it" in output
         for word in words:
-            assert word in said, said
+            assert word in output, output
 
 
 # PostgreSQL

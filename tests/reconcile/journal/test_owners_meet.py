@@ -1,7 +1,5 @@
 """Two states that clean one table meet, however each of them reaches it: the owner is found by the cleaned table."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,8 +62,8 @@ class Base:
 
     def owners(self) -> list[str]:
         """The schemas that hold an owner's row."""
-        found = self.ask("select table_schema from information_schema.tables where table_name = 'reconcile_owner'")
-        mine = {schema for (schema,) in found} & {*self.made, "public", str(sa.make_url(self.url).database)}
+        result = self.ask("select table_schema from information_schema.tables where table_name = 'reconcile_owner'")
+        mine = {schema for (schema,) in result} & {*self.made, "public", str(sa.make_url(self.url).database)}
         return sorted(
             schema for schema in mine if self.ask(f"select 1 from {schema}.reconcile_owner where store <> ''")
         )
@@ -83,21 +81,21 @@ class Base:
             "clean": {"action": "set", "values": {"status": mark}},
             "limits": {"share": "100%"},
         }
-        said = {
+        settings = {
             "version": 1,
             "sources": {"shop": {"type": "sql", "url": url}},
             "datasets": {f"d{n}": {"source": "shop", "table": table, "id": "id"} for n, table in enumerate(tables)},
             "rules": {f"twins{n}": rule | {"dataset": f"d{n}"} for n in range(len(tables))},
         }
-        return Project(folder).write(json.dumps(said))
+        return Project(folder).write(json.dumps(settings))
 
 
 @pytest.fixture(params=["postgres_url", "mariadb_url"])
 def base(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    made = Base(request.getfixturevalue(request.param), tmp_path, request.param == "postgres_url", [])
-    yield made
-    for schema in made.made:
-        made.do(f"drop schema {schema} cascade" if made.is_postgresql else f"drop schema {schema}")
+    created = Base(request.getfixturevalue(request.param), tmp_path, request.param == "postgres_url", [])
+    yield created
+    for schema in created.made:
+        created.do(f"drop schema {schema} cascade" if created.is_postgresql else f"drop schema {schema}")
 
 
 def approve_one(project: Project) -> Answer:
@@ -108,10 +106,10 @@ def approve_one(project: Project) -> Answer:
 
 def reached(base: Base, name: str, shop: str) -> tuple[str, str]:
     """An address whose default schema is another one of its own, and what the table is called there."""
-    other = base.schema(name)
+    second = base.schema(name)
     if base.is_postgresql:
-        return base.with_default(other, shop), "customers"
-    return base.with_default(other), f"{shop}.customers"
+        return base.with_default(second, shop), "customers"
+    return base.with_default(second), f"{shop}.customers"
 
 
 def test_two_states_with_other_default_schemas_meet_at_the_table_they_clean(base: Base) -> None:
@@ -140,9 +138,9 @@ def test_a_run_of_the_second_state_cleans_nothing_either_until_it_adopts_the_tab
     theirs = base.project("theirs", *reached(base, "b", shop), keep="last", mark="copy")
     for project in (ours, theirs):
         text = project.folder / "reconcile.yaml"
-        said = json.loads(text.read_text())
-        said["rules"]["twins0"]["approval"] = "none"
-        project.write(json.dumps(said))
+        document = json.loads(text.read_text())
+        document["rules"]["twins0"]["approval"] = "none"
+        project.write(json.dumps(document))
         assert project("run").code == 0
     assert ours("run").code == 0
     before = base.status(table)
@@ -167,7 +165,7 @@ def test_check_approve_doctor_and_target_list_all_say_that_another_state_cleans_
     for project in (theirs, empty):  # with a state, and before there is any
         seen = project("check", "--json")
         assert seen.code == 4
-        [wrong] = [one for one in seen.json["checks"] if not one["ok"]]
+        [wrong] = [check for check in seen.json["checks"] if not check["ok"]]
         assert wrong["subject"] == "cleaning of dataset d0"
         assert "is cleaned by another state" in wrong["sentence"]
         assert project("run").code == 0
@@ -180,10 +178,10 @@ def test_states_that_clean_tables_of_two_schemas_do_not_meet_and_one_state_may_c
     first, second = base.schema("first"), base.schema("second")
     tables = [base.customers(first), base.customers(second)]
     url = base.with_default(first)
-    one, other = base.project("one", url, tables[0]), base.project("other", url, tables[1])
+    answer, other_second = base.project("one", url, tables[0]), base.project("other", url, tables[1])
 
-    assert approve_one(one).code == 0
-    assert approve_one(other).code == 0
+    assert approve_one(answer).code == 0
+    assert approve_one(other_second).code == 0
 
     assert base.owners() == [first, second]
     both = base.project("both", url, *tables)

@@ -1,7 +1,5 @@
 """Whose target it is: one store cleans there, and a restored side of the two is seen before anything is done."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -54,8 +52,8 @@ class _Fake:
 
     def adopt(self, store: str, epoch: int, ratchet: int, instead_of: Owner | None, table: str) -> bool:
         assert table == TABLE
-        for one in self._held.before:
-            one()
+        for item in self._held.before:
+            item()
         if self._held.owner != instead_of:
             return False
         self._held.owner = (store, epoch, ratchet)

@@ -1,7 +1,5 @@
 """The outbox: each message sent by one sender, looked for after a doubt, retried inside its budget, never lost."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 from collections.abc import Iterator
@@ -83,7 +81,7 @@ def test_a_message_is_queued_exactly_when_the_facts_are_kept(office: Office) -> 
 
     office.queue("m1")
 
-    assert [(one.message, one.status) for one in office.messages()] == [("m1", "queued")]
+    assert [(message.message, message.status) for message in office.messages()] == [("m1", "queued")]
     assert events(office) == ["queued"]
 
 
@@ -140,7 +138,7 @@ def test_messages_are_sent_once_in_order_with_their_receipts_and_the_story_is_in
     again = office.deliver(box)
 
     assert box.arrived == ["m1", "m2"]
-    assert [(one.message, one.receipt) for one in report.sent] == [
+    assert [(item.message, item.receipt) for item in report.sent] == [
         ("m1", DeliveryReceipt("mailbox", {"ts": "1"})),
         ("m2", DeliveryReceipt("mailbox", {"ts": "2"})),
     ]
@@ -208,7 +206,7 @@ def test_where_a_person_is_to_be_asked_a_doubtful_message_waits_for_that_person(
     later = office.deliver(box, ask_a_person=["slack"])
 
     assert box.arrived == ["m1"]
-    assert [(one.status, one.outcome_unknown) for one in report.failed] == [("unknown", True)]
+    assert [(item.status, item.outcome_unknown) for item in report.failed] == [("unknown", True)]
     assert "cannot check" in str(report.failed[0].problem)
     assert later == delivery.DeliveryReport()
 
@@ -223,7 +221,7 @@ def test_a_person_can_have_a_failed_message_sent_again(office: Office) -> None:
         assert not outbox.requeue(tx, "m1", actor="ann")
     report = office.deliver(box, ask_a_person=["slack"])
 
-    assert [one.status for one in report.sent] == ["sent"]
+    assert [item.status for item in report.sent] == ["sent"]
     assert "requeued" in events(office)
 
 
@@ -234,7 +232,7 @@ def test_a_person_still_decides_about_a_doubtful_message_whose_budget_is_used_up
 
     report = office.deliver(box, ask_a_person=["slack"], patience=dt.timedelta(days=4))
 
-    assert [(one.status, one.outcome_unknown) for one in report.failed] == [("unknown", True)]
+    assert [(item.status, item.outcome_unknown) for item in report.failed] == [("unknown", True)]
     assert "`reconcile messages requeue m1`" in str(report.failed[0].problem)
     assert events(office)[-1] == "unknown"
 
@@ -256,9 +254,9 @@ def test_a_refused_message_is_not_repeated_by_the_same_delivery_but_by_the_next(
     office.clock.sleep(60)
     second = office.deliver(box)
 
-    assert [one.message for one in first.sent] == ["m2"]
-    assert [(one.message, one.problem) for one in first.waiting] == [("m1", str(REFUSED))]
-    assert [one.message for one in second.sent] == ["m1"]
+    assert [item.message for item in first.sent] == ["m2"]
+    assert [(item.message, item.problem) for item in first.waiting] == [("m1", str(REFUSED))]
+    assert [item.message for item in second.sent] == ["m1"]
 
 
 def test_what_a_channel_asks_for_is_waited_for_within_the_patience(office: Office) -> None:
@@ -284,7 +282,7 @@ def test_what_is_due_later_than_the_patience_is_left_to_the_next_delivery(office
     assert (first.sent, waited) == ([], dt.timedelta(0))
     assert first.waiting[0].next_at == NOON + dt.timedelta(seconds=31)
     assert too_early.sent == []
-    assert [one.message for one in second.sent] == ["m1"]
+    assert [item.message for item in second.sent] == ["m1"]
 
 
 def test_one_delivery_never_waits_longer_than_its_patience_in_all(office: Office) -> None:
@@ -304,7 +302,7 @@ def test_a_message_whose_attempts_are_used_up_is_failed_and_said_so(office: Offi
     office.clock.sleep(86_400)
     later = office.deliver(box, policy=policy)
 
-    assert [(one.message, one.attempts, one.problem) for one in report.failed] == [("m1", 3, str(UNREACHABLE))]
+    assert [(item.message, item.attempts, item.problem) for item in report.failed] == [("m1", 3, str(UNREACHABLE))]
     assert later == delivery.DeliveryReport()
     assert events(office) == ["queued", "sending", "retry", "sending", "retry", "sending", "failed"]
 
@@ -316,8 +314,8 @@ def test_a_message_that_overslept_its_budget_is_still_tried_once(office: Office)
 
     report = office.deliver(Mailbox(None, UNREACHABLE))
 
-    assert [one.message for one in report.sent] == ["m1"]
-    assert [one.message for one in report.failed] == ["m2"]
+    assert [item.message for item in report.sent] == ["m1"]
+    assert [item.message for item in report.failed] == ["m2"]
 
 
 def test_a_message_to_a_channel_nobody_configures_any_more_waits_and_then_fails(office: Office) -> None:
@@ -327,8 +325,8 @@ def test_a_message_to_a_channel_nobody_configures_any_more_waits_and_then_fails(
     office.clock.sleep(4 * 86_400)
     late = office.deliver(Mailbox())
 
-    assert [one.message for one in early.waiting] == ["m1"]
-    assert [one.problem for one in late.failed] == ["channel 'pigeon' is no longer configured"]
+    assert [item.message for item in early.waiting] == ["m1"]
+    assert [item.problem for item in late.failed] == ["channel 'pigeon' is no longer configured"]
 
 
 def test_one_bad_channel_does_not_hold_up_another(office: Office) -> None:
@@ -341,7 +339,7 @@ def test_one_bad_channel_does_not_hold_up_another(office: Office) -> None:
     )
 
     assert hook.arrived == ["m2"]
-    assert [one.message for one in report.waiting] == ["m1"]
+    assert [item.message for item in report.waiting] == ["m1"]
 
 
 def test_every_delay_is_in_the_audit_log_so_that_it_can_be_computed_again(office: Office) -> None:
@@ -397,11 +395,11 @@ def test_what_was_sent_while_the_state_went_away_is_looked_for_by_the_next_deliv
     with pytest.raises(StoreUnreachable):
         office.deliver(box)
     monkeypatch.undo()
-    assert [one.status for one in office.messages()] == ["sending"]
+    assert [message.status for message in office.messages()] == ["sending"]
 
     office.deliver(box)
 
-    assert ([one.status for one in office.messages()], len(box.arrived), box.looked) == (["sent"], 1, 1)
+    assert ([message.status for message in office.messages()], len(box.arrived), box.looked) == (["sent"], 1, 1)
 
 
 # Processes
@@ -431,7 +429,7 @@ def test_eight_senders_at_once_send_every_message_once(url: str, tmp_path: Path)
             "    print(len(delivery.deliver(store, {'hall': Hall('hall')}, patience=dt.timedelta(0)).sent))\n"
         )
 
-        counts = [int(one) for one in in_parallel(8, code, url, tmp_path)]
+        counts = [int(item) for item in in_parallel(8, code, url, tmp_path)]
 
         assert sorted((tmp_path / "hall").read_text().split()) == sorted(f"m{n}" for n in range(60))
         assert sum(counts) == 60
@@ -464,7 +462,7 @@ def test_a_sender_killed_while_sending_leaves_a_message_that_is_told_once(
         report = delivery.deliver(store, {"hall": hall}, sleep=waits.append)
 
         assert (tmp_path / "hall").read_text().split() == ["m1"]
-        assert [one.status for one in report.sent] == ["sent"]
+        assert [item.status for item in report.sent] == ["sent"]
         assert waits == ([4.0, 6.0] if moment == "before the send" else [])
 
 
@@ -512,5 +510,5 @@ def test_nothing_of_a_notice_is_in_the_audit_log(office: Office) -> None:
     office.deliver(Mailbox(UNKNOWN))
 
     with office.store.read() as tx:
-        said = json.dumps([one.body for one in log.entries(tx)])
-    assert "ann@example.org" not in said
+        text = json.dumps([entry.body for entry in log.entries(tx)])
+    assert "ann@example.org" not in text

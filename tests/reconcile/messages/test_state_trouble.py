@@ -1,7 +1,5 @@
 """A state that can't be written: every door says so, and people get one message when it begins and one when it ends."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime as dt
 import json
@@ -214,9 +212,9 @@ def moved_away(folder: Path) -> Iterator[Place]:
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[Place]:
     def breaks(_: Sequence[Store]) -> Callable[[], None]:
-        other = sqlite3.connect(folder / "state.db", isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-        return other.close
+        connection = sqlite3.connect(folder / "state.db", isolation_level=None)
+        connection.execute("BEGIN IMMEDIATE")
+        return connection.close
 
     yield Place(folder, "sqlite:///state.db", breaks)
 

@@ -1,7 +1,5 @@
 """Trouble with Reconcile itself: reported when it begins and when it ends, each once, to its channels."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -89,8 +87,8 @@ def test_a_sentence_that_changes_is_kept_and_not_told_again(office: Office) -> N
     assert not begin(office, "configuration", "The configuration cannot be used: two mistakes.")
 
     with office.store.read() as tx:
-        [one] = stored_troubles.ongoing(tx)
-    assert one == troubles.Trouble(
+        [item] = stored_troubles.ongoing(tx)
+    assert item == troubles.Trouble(
         "configuration", None, "The configuration cannot be used: two mistakes.", NOON, ("ops",)
     )
     assert len(office.headlines()) == 1
@@ -189,9 +187,9 @@ def test_of_processes_that_see_one_trouble_at_once_one_tells_it(office: Office) 
             print(troubles.begin(tx, project, "clock", "The clock jumped."))
         """
 
-    said = in_parallel(4, code, office.url, office.folder)
+    answer = in_parallel(4, code, office.url, office.folder)
 
-    assert sorted(said) == ["False", "False", "False", "True"]
+    assert sorted(answer) == ["False", "False", "False", "True"]
     assert len(office.headlines()) == 1
 
 
@@ -202,5 +200,5 @@ def test_a_trouble_is_delivered_like_any_message(office: Office) -> None:
 
     report = delivery.deliver(office.store, {"ops": channel}, sleep=office.clock.sleep)
 
-    assert [(one.channel, one.run, one.job) for one in report.sent] == [("ops", None, "")]
+    assert [(item.channel, item.run, item.job) for item in report.sent] == [("ops", None, "")]
     assert "⚠️ Reconcile: the clock jumped from about noon to midnight" in (place / "ops.txt").read_text("utf-8")

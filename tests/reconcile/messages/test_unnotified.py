@@ -1,7 +1,5 @@
 """What a kill, a defect or an outage kept from people is told later, once."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,7 +71,7 @@ def test_a_channel_with_a_defect_keeps_no_other_from_being_told_and_is_given_up(
     clock.sleep(4 * 86_400)
     over = delivery.deliver(store, {"broken": Defective(), "post": post}, sleep=clock.sleep)
 
-    assert (post.arrived, [one.message for one in report.waiting]) == (["m2"], ["m1"])
+    assert (post.arrived, [item.message for item in report.waiting]) == (["m2"], ["m1"])
     [failed] = over.failed
     assert "failed with KeyError, which is a defect" in (failed.problem or "")
 
@@ -92,7 +90,7 @@ def test_what_was_being_sent_to_a_channel_that_is_gone_is_given_up_and_said(offi
     clock.sleep(4 * 86_400)
     report = delivery.deliver(store, {}, sleep=clock.sleep)
 
-    assert [one.problem for one in report.failed] == ["channel 'pigeon' is no longer configured"]
+    assert [item.problem for item in report.failed] == ["channel 'pigeon' is no longer configured"]
 
 
 @pytest.mark.slow
@@ -110,12 +108,12 @@ def test_a_database_that_cannot_even_be_reached_is_tried_ever_less_often_and_peo
             tally = application.clean_due(lambda: None)
             tried.append(tally is not None and not any("for now" in why for why in tally.reasons))
         with application.store.read() as tx:
-            [one] = stored_troubles.ongoing(tx)
+            [item] = stored_troubles.ongoing(tx)
         (world.folder / "away.db").rename(world.folder / "shop.db")
         world.clock += MINUTE * 15
         application.clean_due(lambda: None)
 
-    assert one.subject.startswith("target:")
+    assert item.subject.startswith("target:")
     assert world.findings() == {world.only(): "cleaned"}
     assert sum(tried[:30]) > sum(tried[30:]) > 0
     assert sum(tried) < 15
@@ -206,7 +204,7 @@ def test_what_a_message_that_was_given_up_would_have_told_of_a_failure_is_told_b
     world.clock += dt.timedelta(days=4)
     world.run()
     with world.open() as application, application.store.read() as tx:
-        assert "failed" in [one.status for one in stored_outbox.listed(tx)]
+        assert "failed" in [item.status for item in stored_outbox.listed(tx)]
     world.config["channels"] = back
 
     world.run()
@@ -258,4 +256,4 @@ def test_a_message_about_trouble_is_not_given_up_while_that_lasts(lasts: bool, t
         clock.sleep(86_400)
         delivery.deliver(store, {"team": channel}, sleep=clock.sleep)
 
-    assert [one.trouble and one.trouble.sentence for one in channel.arrived] == ["The clock jumped."] * lasts
+    assert [item.trouble and item.trouble.sentence for item in channel.arrived] == ["The clock jumped."] * lasts

@@ -64,10 +64,10 @@ class Listener:
 
 @pytest.fixture
 def listener() -> Iterator[Listener]:
-    made = Listener()
-    yield made
-    made.http.shutdown()
-    made.http.server_close()
+    created = Listener()
+    yield created
+    created.http.shutdown()
+    created.http.server_close()
 
 
 @dataclass
@@ -83,7 +83,7 @@ class Folder:
         self.write()
 
     def write(self, **job: Any) -> Folder:
-        said = {
+        settings = {
             "sources": {"bank": {"type": "files"}},
             "datasets": {"payments": {"source": "bank", "path": "payments.csv"}},
             "rules": {
@@ -98,7 +98,7 @@ class Folder:
                 }
             },
         }
-        (self.path / "reconcile.yaml").write_text(json.dumps(said), encoding="utf-8")
+        (self.path / "reconcile.yaml").write_text(json.dumps(settings), encoding="utf-8")
         return self
 
     def open(self) -> Application:
@@ -177,34 +177,36 @@ def test_what_may_pass_is_tried_again_and_nothing_is_followed(
 ) -> None:
     folder.listener.answers = answers
 
-    said = folder.call()
+    answer = folder.call()
 
     assert len(folder.listener.calls) == calls
-    assert said == problem or (problem is not None and said is not None and said.endswith(problem))
+    assert answer == problem or (problem is not None and answer is not None and answer.endswith(problem))
 
 
 def test_an_address_that_is_not_public_is_called_only_where_its_network_is_named(folder: Folder) -> None:
     folder.write(heartbeat_allow=["10.0.0.0/8"])
 
-    said = folder.call()
+    answer = folder.call()
 
     assert folder.listener.calls == []
-    assert said is not None
-    assert "set `heartbeat_allow` to its network" in said
+    assert answer is not None
+    assert "set `heartbeat_allow` to its network" in answer
 
 
 def test_the_address_is_in_no_sentence(folder: Folder) -> None:
     host = folder.listener.url.split("/")[2]
-    said = []
+    collected = []
     for answer in (404, 302):
         folder.listener.answers = [answer]
-        said.append(folder.call())
-    said.append(folder.write(heartbeat_allow=[]).call())
-    said.append(folder.write(heartbeat="http://127.0.0.1:9/ping/canary").call())
-    said.append(folder.write(heartbeat="http://nowhere.invalid/ping/canary").call())
+        collected.append(folder.call())
+    collected.append(folder.write(heartbeat_allow=[]).call())
+    collected.append(folder.write(heartbeat="http://127.0.0.1:9/ping/canary").call())
+    collected.append(folder.write(heartbeat="http://nowhere.invalid/ping/canary").call())
 
-    assert None not in said
-    assert not [one for one in said for secret in ("canary", host, "127.0.0.1", "nowhere") if secret in str(one)]
+    assert None not in collected
+    assert not [
+        item for item in collected for secret in ("canary", host, "127.0.0.1", "nowhere") if secret in str(item)
+    ]
     assert "canary" not in repr(folder.job)
     assert "canary" not in config.load(folder.path / "reconcile.yaml").canonical
 
@@ -215,11 +217,11 @@ def test_all_tries_together_end_at_the_deadline(folder: Folder) -> None:
     folder.listener.drips = True
     begun = time.monotonic()
 
-    said = watchdog.call(folder.job, sleep=lambda _: None, deadline=1)
+    answer = watchdog.call(folder.job, sleep=lambda _: None, deadline=1)
 
     assert time.monotonic() - begun < 3
-    assert said is not None
-    assert said.endswith("(3 tries): it did not answer")
+    assert answer is not None
+    assert answer.endswith("(3 tries): it did not answer")
 
 
 # Jobs that do not succeed

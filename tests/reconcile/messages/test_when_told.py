@@ -149,8 +149,10 @@ class Team:
         """What arrived on a channel, the oldest first."""
         file = self.folder / f"{channel}.jsonl"
         lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-        known = set(Notice.__dataclass_fields__)
-        return [outbox.notice_of({k: v for k, v in json.loads(line).items() if k in known}) for line in lines]
+        dataclass_fields = set(Notice.__dataclass_fields__)
+        return [
+            outbox.notice_of({k: v for k, v in json.loads(line).items() if k in dataclass_fields}) for line in lines
+        ]
 
     def headlines(self, channel: str = "team") -> list[str]:
         return [headline(notice) for notice in self.told(channel)]

@@ -1,7 +1,5 @@
 """Users, sessions and tokens: who gets in, who is kept out, and what the state and the log then hold."""
 
-from __future__ import annotations
-
 import datetime as dt
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -457,10 +455,10 @@ def test_the_first_user_is_added_to_a_new_state_and_the_last_administrator_stays
 def test_a_token_is_printed_once_and_named_afterwards(project: Project) -> None:
     assert started(project, "users", "add", "ada", "--role", "admin", typed=f"{PASSWORD}\n")[0] == 0
 
-    made = project("tokens", "add", "nightly", "--user", "ada", "--role", "viewer", "--expires", "90d")
+    answer = project("tokens", "add", "nightly", "--user", "ada", "--role", "viewer", "--expires", "90d")
     listed = project("tokens")
 
-    token = made.out.strip()
+    token = answer.out.strip()
     assert token.startswith(tokens.PREFIX)
     assert token not in listed.said
     assert "nightly" in listed.out

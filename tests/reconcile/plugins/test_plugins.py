@@ -1,7 +1,5 @@
 """Other packages bring connectors, kinds, normalisers and channels through the door of our own."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

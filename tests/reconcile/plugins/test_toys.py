@@ -110,7 +110,7 @@ def test_a_rule_of_a_new_kind_is_found_told_planned_cleaned_and_undone(office: A
 
     assert answer.ok, answer.sentence
     assert notes() == before | {"p2": "twin of p1"}
-    assert [one.state for one in known(office)] == [State.CLEANED]
+    assert [item.state for item in known(office)] == [State.CLEANED]
 
     decisions.undo(finding.id)
 
@@ -135,7 +135,7 @@ def test_a_plan_is_stale_once_the_other_dataset_explains_the_records(office: App
 
     office.run("nightly")
 
-    assert [one.state for one in known(office)] == [State.RESOLVED]
+    assert [item.state for item in known(office)] == [State.RESOLVED]
     assert notes()["p2"] is None
     assert finding.state is State.AWAITING
 

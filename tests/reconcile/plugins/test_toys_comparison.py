@@ -12,6 +12,8 @@ import pytest
 from tests.support.cli import Answer, Project
 from tests.toys import install
 
+pytestmark = pytest.mark.slow
+
 CONFIGURATION = """\
 version: 1
 state: sqlite:///state.db
@@ -59,7 +61,7 @@ class Books(Project):
 
     def findings(self, *options: str) -> dict[str, dict[str, Any]]:
         """The findings by form."""
-        return {one["form"]: one for one in self("findings", "--json", *options).json}
+        return {finding["form"]: finding for finding in self("findings", "--json", *options).json}
 
     @property
     def told(self) -> str:
@@ -77,7 +79,6 @@ def books(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Books:
     return books
 
 
-@pytest.mark.slow
 def test_discrepancies_are_found_and_told_by_form_with_both_sides(books: Books) -> None:
     answer = books.run()
 
@@ -91,7 +92,6 @@ def test_discrepancies_are_found_and_told_by_form_with_both_sides(books: Books) 
     assert "missing in ledger · bank 4 · 40.00 EUR" in books.told
 
 
-@pytest.mark.slow
 def test_differences_that_look_alike_are_told_with_their_cause(books: Books) -> None:
     books.enter(*((f"s{n}", f"S-{n}", f"-{n}.{n}5") for n in range(10, 30)))
     books.export(BANK + "".join(f"{n},S-{n},{n}.{n}5\n" for n in range(10, 30)))
@@ -104,7 +104,6 @@ def test_differences_that_look_alike_are_told_with_their_cause(books: Books) -> 
     ) in books.told
 
 
-@pytest.mark.slow
 def test_the_balance_of_each_currency_is_told_and_reported(books: Books) -> None:
     answer, report = books.run(), books("run", "--json", "--slot", "2026-11-22T05:00:00Z").json
 
@@ -125,14 +124,13 @@ def test_the_balance_of_each_currency_is_told_and_reported(books: Books) -> None
     assert (rule["forms"], rule["matched"]) == ({"left_only": 1, "mismatch": 1, "right_only": 1}, 1)
 
 
-@pytest.mark.slow
 def test_findings_as_json_have_both_sides_with_their_datasets(books: Books) -> None:
     books.run()
 
-    found = books.findings()
+    findings = books.findings()
 
     assert (
-        found["mismatch"].items()
+        findings["mismatch"].items()
         >= {
             "left": [{"dataset": "ledger", "id": ["e2"]}],
             "right": [{"dataset": "bank", "id": ["2"]}],
@@ -141,12 +139,14 @@ def test_findings_as_json_have_both_sides_with_their_datasets(books: Books) -> N
             "key": {"doc_no": "A-2"},
         }.items()
     )
-    assert "keeper" not in found["mismatch"]
-    assert (found["left_only"]["left"], found["left_only"]["right"]) == ([{"dataset": "ledger", "id": ["e3"]}], [])
-    assert (found["right_only"]["left"], found["right_only"]["right"]) == ([], [{"dataset": "bank", "id": ["4"]}])
+    assert "keeper" not in findings["mismatch"]
+    assert (findings["left_only"]["left"], findings["left_only"]["right"]) == (
+        [{"dataset": "ledger", "id": ["e3"]}],
+        [],
+    )
+    assert (findings["right_only"]["left"], findings["right_only"]["right"]) == ([], [{"dataset": "bank", "id": ["4"]}])
 
 
-@pytest.mark.slow
 def test_a_discrepancy_is_shown_side_by_side(books: Books) -> None:
     books.run()
     name = books.findings()["mismatch"]["id"]
@@ -160,16 +160,14 @@ def test_a_discrepancy_is_shown_side_by_side(books: Books) -> None:
     assert "missing in bank" in listed
 
 
-@pytest.mark.slow
 def test_a_dry_run_tells_discrepancies_without_storing_them(books: Books) -> None:
     text, report = books("run", "--dry-run").out, books("run", "--dry-run", "--json").json
 
     assert "new  A-2: values differ, ledger e2; bank 2, 2.00 EUR at risk" in text
-    assert {one["form"] for one in report["findings"]} == {"mismatch", "left_only", "right_only"}
+    assert {finding["form"] for finding in report["findings"]} == {"mismatch", "left_only", "right_only"}
     assert not (books.folder / "state.db").exists()
 
 
-@pytest.mark.slow
 def test_a_discrepancy_is_resolved_when_its_partner_arrives(books: Books) -> None:
     books.run()
     books.export(f"{BANK}3,A-3,30.00\n")
@@ -180,7 +178,6 @@ def test_a_discrepancy_is_resolved_when_its_partner_arrives(books: Books) -> Non
     assert books.findings("--state", "resolved")["left_only"]["key"] == {"doc_no": "A-3"}
 
 
-@pytest.mark.slow
 def test_a_partner_with_another_amount_continues_the_finding_and_is_told(books: Books) -> None:
     books.run()
     name = books.findings()["left_only"]["id"]
@@ -188,16 +185,15 @@ def test_a_partner_with_another_amount_continues_the_finding_and_is_told(books: 
 
     books.run(22)
 
-    [grown] = [one for one in books("findings", "--json").json if one["id"] == name]
+    [grown] = [finding for finding in books("findings", "--json").json if finding["id"] == name]
     assert (grown["form"], grown["last_change"]) == ("mismatch", "grown")
 
 
-@pytest.mark.slow
 def test_a_dismissed_or_snoozed_discrepancy_is_not_told_again_until_it_changes(books: Books) -> None:
     books.run()
-    found = books.findings()
-    dismissed = books("dismiss", found["mismatch"]["id"], "--note", "fees")
-    books("snooze", found["left_only"]["id"])
+    findings = books.findings()
+    dismissed = books("dismiss", findings["mismatch"]["id"], "--note", "fees")
+    books("snooze", findings["left_only"]["id"])
     told = books.told
     books.run(22)
     silent = books.told == told
@@ -230,7 +226,6 @@ def told(books: Books) -> str:
     return "".join(answer.said for answer in answers) + books.told
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ledger", "bank", "canaries", "shown"),
     [
@@ -256,7 +251,6 @@ def test_personal_data_of_either_side_is_masked_wherever_it_is_told(
     assert [value for value in shown if value not in text] == []
 
 
-@pytest.mark.slow
 def test_findings_of_a_second_dataset_that_is_gone_are_hidden_whole(books: Books) -> None:
     """Nothing says any more which of its columns are personal."""
     books.run()

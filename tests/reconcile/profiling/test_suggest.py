@@ -1,7 +1,5 @@
 """`suggest` proposes a configuration that `check` accepts and whose first run finds the planted duplicates."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile
@@ -18,6 +16,8 @@ from connectors.files.csv.layout import Layout, layout
 from reconcile.profiling.columns import Column, Role, personal
 from rules.values import Type
 from tests.support.cli import Answer, Project, sqlite
+
+pytestmark = pytest.mark.slow
 
 
 def accepted(project: Project, target: str) -> Answer:
@@ -50,7 +50,6 @@ def german(row: int, day: str, reference: str, amount: str) -> str:
     return f"{row};{day};Lieferant {row % 7};{reference};{amount}"
 
 
-@pytest.mark.slow
 def test_a_german_bank_export_with_lines_above_and_below_its_table(tmp_path: Path) -> None:
     rows = [german(n, f"{n % 28 + 1:02}.03.2026", f"RE-{1000 + n}", f"1.{100 + n},50") for n in range(60)]
     rows += [german(60, "14.03.2026", "RE 1013", "1.113,50"), german(61, "20.03.2026", "re-01019", "1.119,50")]
@@ -68,7 +67,6 @@ def test_a_german_bank_export_with_lines_above_and_below_its_table(tmp_path: Pat
     assert {frozenset(each) for each in found(project)} == {frozenset({"13", "60"}), frozenset({"19", "61"})}
 
 
-@pytest.mark.slow
 def test_a_list_of_contacts_with_tabs_in_latin_1(tmp_path: Path) -> None:
     names = ["Müller", "Öztürk", "Groß", "Lévy", "Peña", "Ångström", "Weiß", "Jäger", "Brûlé", "Çelik"]
     people = [(n, f"Vorname{chr(97 + n // 10)}", names[n % 10], f"mail{n}@beispiel.example") for n in range(80)]
@@ -91,7 +89,6 @@ def test_a_list_of_contacts_with_tabs_in_latin_1(tmp_path: Path) -> None:
     assert {frozenset(each) for each in found(project)} == {frozenset({"0", "80"}), frozenset({"13", "81"})}
 
 
-@pytest.mark.slow
 def test_two_digit_years_and_texts_instead_of_values(tmp_path: Path) -> None:
     rows = [[f"T{n:03}", f"{n % 28 + 1:02}/03/26", f"V{n % 9}", f"INV {n}", f"{n}.25"] for n in range(100)]
     rows[7][1] = rows[31][4] = rows[50][2] = "N/A"
@@ -127,7 +124,6 @@ def test_the_layout_of_a_text_file(text: str, expected: Layout | None) -> None:
     assert layout(text, '"', is_whole=True) == expected
 
 
-@pytest.mark.slow
 def test_a_workbook_with_a_title_above_its_table(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     book.active.title = "Members"
@@ -145,7 +141,6 @@ def test_a_workbook_with_a_title_above_its_table(tmp_path: Path) -> None:
     assert found(project) == [{"M7", "M50"}]
 
 
-@pytest.mark.slow
 def test_totals_below_the_table_of_a_sheet_are_left_out(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     book.active.append(["beleg nr", "lieferant", "betrag"])
@@ -164,7 +159,6 @@ def test_totals_below_the_table_of_a_sheet_are_left_out(tmp_path: Path) -> None:
 # Databases
 
 
-@pytest.mark.slow
 def test_the_duplicates_planted_in_chinook_are_found(tmp_path: Path, shared_data: Path) -> None:
     shutil.copy(shared_data / "chinook" / "chinook.sqlite", tmp_path / "music.sqlite")
     with sqlite(tmp_path / "music.sqlite") as db:
@@ -187,7 +181,6 @@ def test_the_duplicates_planted_in_chinook_are_found(tmp_path: Path, shared_data
     assert [pair for pair in ({"7", "900"}, {"30", "901"}, {"50", "902"}) if pair not in records] == []
 
 
-@pytest.mark.slow
 def test_the_duplicates_of_the_demo_are_found_from_its_sources_alone(tmp_path: Path) -> None:
     Project(tmp_path)("demo", "--in", "night")
     demo = Project(tmp_path / "night")
@@ -217,7 +210,6 @@ def test_the_duplicates_of_the_demo_are_found_from_its_sources_alone(tmp_path: P
 
 
 @pytest.mark.parametrize("extra", ["", "unique", "partial"])
-@pytest.mark.slow
 def test_a_key_that_the_database_keeps_is_the_id(tmp_path: Path, extra: str) -> None:
     with sqlite(tmp_path / "shop.sqlite") as db:
         db.execute("create table items (line text not null, code text not null, name text)")
@@ -268,7 +260,6 @@ def write_csv(folder: Path, name: str, header: str, rows: Iterable[str]) -> Proj
     return Project(folder)
 
 
-@pytest.mark.slow
 def test_two_columns_identify_records_if_none_does(tmp_path: Path) -> None:
     project = write_csv(
         tmp_path, "lines.csv", "order_no,line_no,text", (f"{n // 3},{n % 3},t{n % 29}" for n in range(30))
@@ -280,7 +271,6 @@ def test_two_columns_identify_records_if_none_does(tmp_path: Path) -> None:
     assert "unique and not null in 30 records" in suggested.out
 
 
-@pytest.mark.slow
 def test_amounts_with_a_currency_sign_are_no_id(tmp_path: Path) -> None:
     project = write_csv(tmp_path, "euro.csv", "day,what,Betrag", (f"2026-03-0{n % 3 + 1},x,{n}.50 €" for n in range(9)))
 
@@ -311,7 +301,6 @@ def test_what_may_be_repeated_tomorrow_is_no_id(tmp_path: Path, header: str, val
     assert proposed in project("suggest", "./bank.csv").out
 
 
-@pytest.mark.slow
 def test_without_an_id_the_reason_is_said(tmp_path: Path) -> None:
     project = write_csv(tmp_path, "rows.csv", "a,b", [*(f"x{n},y{n}" for n in range(40)), "x7,y7"])
 
@@ -320,7 +309,6 @@ def test_without_an_id_the_reason_is_said(tmp_path: Path) -> None:
     assert "# id: []  # no column or pair of columns reliably identifies each of 41 records" in suggested.out
 
 
-@pytest.mark.slow
 def test_what_can_be_read_in_several_ways_is_a_question(tmp_path: Path) -> None:
     project = write_csv(tmp_path, "days.csv", "no,day", (f"{n},0{n % 8 + 1}/0{n % 7 + 1}/2026" for n in range(30)))
 
@@ -329,7 +317,6 @@ def test_what_can_be_read_in_several_ways_is_a_question(tmp_path: Path) -> None:
     assert "# columns: {day: date %d/%m/%Y or date %m/%d/%Y}  # choose one" in suggested.out
 
 
-@pytest.mark.slow
 def test_several_files_of_one_kind_are_one_dataset(tmp_path: Path) -> None:
     for month in (1, 2, 3):
         write_csv(
@@ -347,7 +334,6 @@ def test_several_files_of_one_kind_are_one_dataset(tmp_path: Path) -> None:
     assert "# Skipped `broken" in grouped
 
 
-@pytest.mark.slow
 def test_names_with_signs_are_quoted(tmp_path: Path) -> None:
     header = '"Order: No","e\nmail",yes,"# x","a""b"'
     project = write_csv(tmp_path, "odd {name}.csv", header, (f"{n},m{n}@x.example,y,z,1.{n}" for n in range(20)))
@@ -358,7 +344,6 @@ def test_names_with_signs_are_quoted(tmp_path: Path) -> None:
     assert 'pii: ["e\\nmail"]' in lines(suggested)
 
 
-@pytest.mark.slow
 def test_a_configured_dataset_keeps_its_settings(tmp_path: Path) -> None:
     project = write_csv(
         tmp_path,
@@ -385,7 +370,6 @@ def test_a_configured_dataset_keeps_its_settings(tmp_path: Path) -> None:
 # Personal data
 
 
-@pytest.mark.slow
 def test_no_value_of_a_personal_column_is_printed(tmp_path: Path) -> None:
     rows = (f"{n},Zaphod{n},zaphod{n}@secret.example,+49 30 90{n:05},DE89370400440532013000,n.v." for n in range(40))
     project = write_csv(tmp_path, "people.csv", "id,surname,email,phone,account,birthday", rows)
@@ -459,7 +443,6 @@ def test_an_unknown_target_gets_one_sentence(tmp_path: Path) -> None:
     assert "'notes.doc' is not a file of a known type" in answers[2].err
 
 
-@pytest.mark.slow
 def test_suggesting_writes_nothing(tmp_path: Path) -> None:
     project = write_csv(tmp_path, "people.csv", "id,name", (f"{n},a{n}" for n in range(9)))
 
@@ -494,7 +477,6 @@ headers = st.sampled_from(
 )
 
 
-@pytest.mark.slow
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(headers, min_size=2, max_size=5, unique=True),

@@ -1,7 +1,5 @@
 """Runs of a rule over several datasets: counted, checked and masked for each of them, and remembered by its name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`diff` shows exactly the findings that a full run of each release would, and `promote` shows its counts."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import json
@@ -22,6 +20,8 @@ from reconcile.config import ConfigProblems
 from reconcile.views import comparison
 from tests.support.cli import Project
 from tests.toys.sheet import BOOKS, Book
+
+pytestmark = pytest.mark.slow
 
 Json = dict[str, Any]
 PEOPLE = """\
@@ -119,7 +119,6 @@ def table(data: list[tuple[Any, ...]]) -> str:
     return "\n".join(["id,name,town,paid,at,vip", *lines]) + "\n"
 
 
-@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(rows, rules, rules, st.sampled_from(["", "", "paid > 20"]))
 def test_a_diff_turns_the_findings_of_the_one_run_into_those_of_the_other(
@@ -145,12 +144,12 @@ def runs_of(folder: Path, config: str) -> dict[str, list[str] | None]:
     with load(file) as application:
         [report] = application.run_all()
     failed = {failure.rule for failure in report.failures}
-    found: dict[str, list[str] | None] = {rule.rule: None if rule.rule in failed else [] for rule in report.rules}
+    result: dict[str, list[str] | None] = {rule.rule: None if rule.rule in failed else [] for rule in report.rules}
     for finding in report.to_json()["findings"]:
-        listed = found[finding["rule"]]
+        listed = result[finding["rule"]]
         assert listed is not None
         listed.append(shape(finding))
-    return found
+    return result
 
 
 def is_as_two_runs(difference: Json, old: dict[str, list[str] | None], new: dict[str, list[str] | None]) -> None:
@@ -183,7 +182,6 @@ def is_as_two_runs(difference: Json, old: dict[str, list[str] | None], new: dict
     ("before", "after"),
     list(itertools.permutations(["[name]", "[{name: [lower]}], where: town = 'Bonn'", "[town], window: {at: 5m}"], 2)),
 )
-@pytest.mark.slow
 def test_a_diff_agrees_with_two_runs_into_fresh_stores(people: Project, before: str, after: str) -> None:
     texts = [(HEAD + TWIN).replace("KEY", key).replace("ROOT", ".") for key in (before, after)]
 
@@ -231,7 +229,6 @@ def sides(tmp_path: Path) -> Project:
     return Project(tmp_path)
 
 
-@pytest.mark.slow
 def test_a_comparison_of_two_datasets_is_compared_as_two_runs_find_it(sides: Project) -> None:
     texts = [SIDES.replace("DAYS", days) for days in ("3", "0")]
 
@@ -241,7 +238,6 @@ def test_a_comparison_of_two_datasets_is_compared_as_two_runs_find_it(sides: Pro
     is_as_two_runs(difference, *(runs_of(sides.folder, text) for text in texts))
 
 
-@pytest.mark.slow
 def test_personal_data_of_each_dataset_of_a_rule_is_hidden(sides: Project) -> None:
     sides.write(SIDES.replace("DAYS", "3"), "old.yaml").write(SIDES.replace("DAYS", "0"), "new.yaml")
 
@@ -252,7 +248,6 @@ def test_personal_data_of_each_dataset_of_a_rule_is_hidden(sides: Project) -> No
     assert "e1" in shown.out
 
 
-@pytest.mark.slow
 def test_personal_data_of_a_dataset_that_was_renamed_stays_hidden(people: Project) -> None:
     write(people, "[name]", "old.yaml", more="    pii: [name]\n")
     write(people, "[{name: [lower]}]", "new.yaml")
@@ -290,7 +285,6 @@ def test_a_rule_that_runs_inside_the_database_is_compared_as_exactly(tmp_path: P
 # What it says
 
 
-@pytest.mark.slow
 def test_findings_appear_vanish_and_change(people: Project) -> None:
     write(people, "[{name: [lower]}], where: town = 'Bonn'", "new.yaml")
 
@@ -307,7 +301,6 @@ def test_findings_appear_vanish_and_change(people: Project) -> None:
     assert "twin: 1 finding gets another key, so a new id without decisions" in lines
 
 
-@pytest.mark.slow
 def test_the_current_release_and_the_file_are_named(people: Project) -> None:
     people("promote", "--no-diff")
     write(people, "[at]")
@@ -317,18 +310,18 @@ def test_the_current_release_and_the_file_are_named(people: Project) -> None:
     assert re.match(r"from release [0-9a-f]{12} \(current\) to [0-9a-f]{12} \(this file\)\n", told.out), told.said
 
 
-@pytest.mark.slow
 def test_another_keeper_is_a_change(people: Project) -> None:
     write(people, "[name], keep: [{last: at}]", "new.yaml")
 
     answer = people("diff", "reconcile.yaml", "new.yaml", "--json").json
 
-    assert [(one["change"], one["differs"]) for one in answer["findings"]] == [("changes", ["keeper", "money"])] * 2
+    assert [(finding["change"], finding["differs"]) for finding in answer["findings"]] == [
+        ("changes", ["keeper", "money"])
+    ] * 2
     assert answer["findings"][0]["from"]["keeper"] == ["1"]
     assert answer["findings"][0]["to"]["keeper"] == ["2"]
 
 
-@pytest.mark.slow
 def test_the_most_severe_and_then_the_most_expensive_findings_come_first(people: Project) -> None:
     write(people, "[name]", "old.yaml")
     rules = "rules:\n  urgent: {%s, window: {at: 10m}, severity: critical}\n  twin: {%s}\n"
@@ -360,7 +353,6 @@ def test_a_rule_without_changes_is_named_and_not_run(people: Project) -> None:
 @pytest.mark.parametrize(
     "edit", [("key:", "keep: [{last: at}], key:"), ("amount: paid", "amount: id"), ("path: people", "path: p*ople")]
 )
-@pytest.mark.slow
 def test_a_rule_is_run_if_any_setting_that_decides_its_findings_changed(people: Project, edit: tuple[str, str]) -> None:
     people.write((people.folder / "reconcile.yaml").read_text().replace(*edit), "new.yaml")
 
@@ -369,7 +361,6 @@ def test_a_rule_is_run_if_any_setting_that_decides_its_findings_changed(people: 
     assert [rule["state"] for rule in answer["rules"]] != ["unchanged"]
 
 
-@pytest.mark.slow
 def test_rules_added_removed_and_renamed_are_told(people: Project) -> None:
     more = TWIN.replace("twin", "near").replace("KEY", "[town]")
     people.write(
@@ -388,7 +379,6 @@ def test_rules_added_removed_and_renamed_are_told(people: Project) -> None:
     assert "pair: severity medium becomes high" in same.out
 
 
-@pytest.mark.slow
 def test_a_rule_that_cannot_run_in_one_release_is_told_with_the_reason(people: Project) -> None:
     write(people, "[nmae]", "new.yaml")
 
@@ -402,7 +392,6 @@ def test_a_rule_that_cannot_run_in_one_release_is_told_with_the_reason(people: P
     assert answer["rules"][0]["from"]["findings"] == 2
 
 
-@pytest.mark.slow
 def test_a_pipeline_can_fail_on_changes(people: Project) -> None:
     write(people, "[{name: [lower]}]", "new.yaml")
 
@@ -415,7 +404,6 @@ def test_a_pipeline_can_fail_on_changes(people: Project) -> None:
     assert codes == [0, 1, 0]
 
 
-@pytest.mark.slow
 def test_only_named_rules_are_compared(people: Project) -> None:
     write(people, "[{name: [lower]}]", "new.yaml")
 
@@ -430,7 +418,6 @@ def test_only_named_rules_are_compared(people: Project) -> None:
     assert unknown.code == 2
 
 
-@pytest.mark.slow
 def test_personal_data_of_either_release_is_hidden(people: Project) -> None:
     write(people, "[{name: [lower]}]", "new.yaml")
     write(people, "[name]", "old.yaml", more="    pii: [name, paid]\n")
@@ -482,7 +469,6 @@ def test_both_releases_are_judged_on_the_same_records(tmp_path: Path, books: Boo
     assert rule.changes[0].differs == ("key",)
 
 
-@pytest.mark.slow
 def test_a_dataset_that_the_releases_read_differently_is_said(people: Project) -> None:
     text = (people.folder / "reconcile.yaml").read_text()
     people.write(
@@ -495,7 +481,6 @@ def test_a_dataset_that_the_releases_read_differently_is_said(people: Project) -
     assert "twin: each release reads people in its own way, one directly after the other" in done.out
 
 
-@pytest.mark.slow
 def test_a_record_left_out_for_a_column_of_one_release_stays_in_the_other(tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
@@ -511,7 +496,7 @@ def test_a_record_left_out_for_a_column_of_one_release_stays_in_the_other(tmp_pa
 
     difference = compared(tmp_path, *texts)
 
-    assert [(one["from"]["records"], one["to"]["records"]) for one in difference["findings"]] == [(3, 2)]
+    assert [(finding["from"]["records"], finding["to"]["records"]) for finding in difference["findings"]] == [(3, 2)]
     is_as_two_runs(difference, *(runs_of(tmp_path, text) for text in texts))
 
 
@@ -527,7 +512,6 @@ def test_a_diff_writes_nothing(people: Project) -> None:
 # Releases
 
 
-@pytest.mark.slow
 def test_releases_are_named_by_their_hash_or_as_the_active_one(people: Project) -> None:
     people("run")
     first = people("releases", "--json").json[0]["release"]
@@ -545,7 +529,6 @@ def test_releases_are_named_by_their_hash_or_as_the_active_one(people: Project) 
     assert (unknown.code, "There is no release 'zzzz'" in unknown.err) == (2, True)
 
 
-@pytest.mark.slow
 def test_two_files_are_compared_without_any_other_configuration(people: Project) -> None:
     write(people, "[{name: [lower]}]", "new.yaml")
     (people.folder / "reconcile.yaml").rename(people.folder / "old.yaml")
@@ -556,7 +539,6 @@ def test_two_files_are_compared_without_any_other_configuration(people: Project)
     assert "twin changes" in done.out
 
 
-@pytest.mark.slow
 def test_promote_shows_what_changes_before_it_changes_the_release(people: Project) -> None:
     people("run")
     first = people("promote", "--json").json
@@ -576,7 +558,6 @@ def test_promote_shows_what_changes_before_it_changes_the_release(people: Projec
     assert silent.out.splitlines()[0].startswith("Release ")
 
 
-@pytest.mark.slow
 def test_promote_goes_on_if_the_releases_cannot_be_compared(people: Project) -> None:
     people("run")
     people("promote")

@@ -53,7 +53,7 @@ def _shop(folder: Path, slack: SlackServer, state: str = "sqlite:///state.db") -
     """Two sources, two rules, two channels, and enough groups for Slack to need a thread."""
     shop = ChargesProject.at(folder, state)
     shop.environ[ONE_KEY] = "yes"
-    shop.add(*(one for n in range(6) for one in twice(10 * n, f"A-{n}")), charge(99, "A-99"))
+    shop.add(*(item for n in range(6) for item in twice(10 * n, f"A-{n}")), charge(99, "A-99"))
     shop.with_bank("1;INV-1", "2;INV-1", "3;INV-2", "4;INV-2", "5;INV-3")
     bot = {"type": "slack", "token": slack.token, "channel": "C0FINANCE1", "base_url": slack.base_url}
     shop.config["channels"]["slack"] = bot
@@ -65,23 +65,23 @@ def _change(shop: ChargesProject) -> None:
     """A night later: new groups, one that grew, one that is back, one that is gone, and one that was dismissed."""
     shop.sql("update charges set status = 'refunded' where id = 'ch_00001'")
     shop.run("--slot", "2026-11-21T06:15:00Z")
-    [dismissed] = [one["id"] for one in shop.findings() if one["key"].get("order_id") == "A-5"]
+    [dismissed] = [finding["id"] for finding in shop.findings() if finding["key"].get("order_id") == "A-5"]
     assert shop.cli("dismiss", dismissed).code == 0
     shop.sql("update charges set status = 'ok' where id = 'ch_00001'")
     shop.sql("update charges set status = 'refunded' where id = 'ch_00011'")
-    shop.add(charge(29, "A-2", second=600), *(one for n in range(7, 12) for one in twice(10 * n, f"A-{n}")))
+    shop.add(charge(29, "A-2", second=600), *(item for n in range(7, 12) for item in twice(10 * n, f"A-{n}")))
     shop.pay("1;INV-1", "2;INV-1", "3;INV-2", "5;INV-3", "6;INV-3", "7;INV-4", "8;INV-4")
 
 
 def _told(message: Json) -> Any:
     """What must be the same of a message however often its run was killed."""
     names = ("rule", "new", "grown", "reopened", "known", "records", "money", "first_run", "skipped")
-    rules = [[one[name] for name in names] for one in message["rules"]]
+    rules = [[rule[name] for name in names] for rule in message["rules"]]
     return [
         rules,
         told(message),
         told(message, "paid-twice"),
-        [(one["subject"], one["ended"]) for one in message["failures"]],
+        [(failure["subject"], failure["ended"]) for failure in message["failures"]],
     ]
 
 
@@ -134,18 +134,18 @@ class Trial:
             time.sleep(after)
             command.kill()
         _await(command)
-        said = shop.resumed(slot)
-        where = f"killed after {after:.3f} s at statement {at} of {self.statements}, which left {said['left']}"
-        assert said["intact"], (where, said["problem"])
-        assert said["report"]["status"] == self.status, (where, said)
-        assert "undelivered" not in said["report"], (where, said)
-        assert known(said["findings"]) == self.findings, where
-        told_now = [_told(one) for one in shop.messages()[self.before :]]
+        answer = shop.resumed(slot)
+        where = f"killed after {after:.3f} s at statement {at} of {self.statements}, which left {answer['left']}"
+        assert answer["intact"], (where, answer["problem"])
+        assert answer["report"]["status"] == self.status, (where, answer)
+        assert "undelivered" not in answer["report"], (where, answer)
+        assert known(answer["findings"]) == self.findings, where
+        told_now = [_told(message) for message in shop.messages()[self.before :]]
         assert told_now == [self.message], where
         assert len(self.slack.parents()) == 1, where
         assert len(self.slack.replies(self.slack.parents()[0]["ts"])) == self.replies, where
         assert not self.slack.refused, where
-        return str(said["left"])
+        return str(answer["left"])
 
     def report(self, kind: str, phases: Counter[str]) -> None:
         print(f"\n{kind}: seed {SEED}, {self.seconds:.2f} s and {self.statements} statements a run; kills left:")
@@ -200,13 +200,13 @@ def broken_night(tmp_path_factory: pytest.TempPathFactory, slack: SlackServer) -
 def shared_night(tmp_path_factory: pytest.TempPathFactory, slack: SlackServer) -> Iterator[Trial]:
     """The same with the state in PostgreSQL; every kill gets a database of its own, copied from one template."""
     server = sa.create_engine(POSTGRES, isolation_level="AUTOCOMMIT", connect_args={"connect_timeout": 5})
-    made: list[str] = []
+    values: list[str] = []
 
     def database(template: str | None = None) -> str:
         name = f"reconcile_{uuid.uuid4().hex[:12]}"
         with server.connect() as connection:
             connection.execute(sa.text(f"create database {name}" + (f" template {template}" if template else "")))
-        made.append(name)
+        values.append(name)
         return name
 
     def url(name: str) -> str:
@@ -225,7 +225,7 @@ def shared_night(tmp_path_factory: pytest.TempPathFactory, slack: SlackServer) -
         yield Trial.of(base, slack, lambda place: base.copy(place, url(database(first))))
     finally:
         with server.connect() as connection:
-            for name in made:
+            for name in values:
                 connection.execute(sa.text(f"drop database {name} with (force)"))
         server.dispose()
 
@@ -295,7 +295,7 @@ def test_a_killed_run_that_could_not_check_a_source_tells_that_once_when_it_bega
         (place / "away").rename(place / "bank")
         assert ChargesProject(place).resumed(NEXT)["report"]["status"] == "succeeded"
         assert ChargesProject(place).resumed(None)["report"]["status"] == "succeeded"
-        last = [_told(one) for one in ChargesProject(place).messages()[broken_night.before + 1 :]]
+        last = [_told(message) for message in ChargesProject(place).messages()[broken_night.before + 1 :]]
         assert [failures for *_, failures in last] == [[("source bank", True)]], f"killed at statement {at}"
 
     broken_night.report("a source that is down, by statement", phases)

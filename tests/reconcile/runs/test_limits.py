@@ -1,7 +1,5 @@
 """A rule is ended by its limits, a run by a signal, whatever a source does; the other rules go on."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import signal
@@ -216,12 +214,12 @@ def mariadb() -> Iterator[Server]:
 
 @pytest.fixture(params=["postgres", "mariadb"])
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    found: Server = request.getfixturevalue(request.param)
-    found.proxy.passes()
-    yield found
-    found.proxy.cut()
-    found.proxy.passes()
-    found.rid()
+    result: Server = request.getfixturevalue(request.param)
+    result.proxy.passes()
+    yield result
+    result.proxy.cut()
+    result.proxy.passes()
+    result.rid()
 
 
 def shop_with(folder: Path, url: str, table: str, engine: str = "embedded", **limits: str) -> ChargesProject:

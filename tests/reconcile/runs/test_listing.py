@@ -10,6 +10,8 @@ import sqlalchemy as sa
 
 from tests.support.cli import Project
 
+pytestmark = pytest.mark.slow
+
 TEXT = """
 version: 1
 state: sqlite:///state.db
@@ -29,7 +31,9 @@ class Shop(Project):
         """The listed findings of a run: key and change."""
         answer = self("run", "--json", *words)
         assert answer.code == 0, answer.err
-        return sorted((_key(one), one.get("last_change") or one["change"]) for one in answer.json["findings"])
+        return sorted(
+            (_key(finding), finding.get("last_change") or finding["change"]) for finding in answer.json["findings"]
+        )
 
 
 def _key(finding: dict[str, Any]) -> str:
@@ -43,7 +47,6 @@ def shop(tmp_path: Path) -> Shop:
     return shop
 
 
-@pytest.mark.slow
 def test_a_run_lists_what_is_new_or_changed_and_with_all_what_was_known(shop: Shop) -> None:
     first = shop.keys()
     shop.charges("1,A", "2,A", "3,B", "4,B", "5,B", "6,C", "7,C")
@@ -59,7 +62,6 @@ def test_a_run_lists_what_is_new_or_changed_and_with_all_what_was_known(shop: Sh
     assert (third, [key for key, _ in third_all]) == ([], ["A", "B", "C"])
 
 
-@pytest.mark.slow
 def test_known_findings_still_count_and_fail_a_run_that_lists_none(shop: Shop) -> None:
     shop.keys()
 
@@ -71,7 +73,6 @@ def test_known_findings_still_count_and_fail_a_run_that_lists_none(shop: Shop) -
     assert mild.code == 0
 
 
-@pytest.mark.slow
 def test_a_run_without_news_reads_no_known_finding(shop: Shop) -> None:
     shop.charges(*(f"{number},{number // 2}" for number in range(600)))
     shop.keys()

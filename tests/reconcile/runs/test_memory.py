@@ -1,7 +1,5 @@
 """How much memory a run takes: some for what it works with, and little for each group it finds."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

@@ -1,7 +1,5 @@
 """From records to what Slack shows, through slack-sdk: valid whatever the data, once whatever the wire, no secrets."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator
@@ -57,7 +55,7 @@ def shop(tmp_path: Path, slack: SlackServer) -> ChargesProject:
 
 def _hostile(groups: int) -> list[tuple[str | None, ...]]:
     """That many groups of two, their orders named as names must not be."""
-    return [one for n in range(groups) for one in twice(10 * n, f"{HOSTILE[n % len(HOSTILE)]}#{n}")]
+    return [item for n in range(groups) for item in twice(10 * n, f"{HOSTILE[n % len(HOSTILE)]}#{n}")]
 
 
 @pytest.mark.parametrize("groups", [1, 30, 5_000])
@@ -102,7 +100,7 @@ def test_a_message_that_slack_limits_waits_as_long_as_slack_says(shop: ChargesPr
 def test_a_thread_that_slack_limits_is_completed_without_a_second_message(
     shop: ChargesProject, slack: SlackServer
 ) -> None:
-    shop.add(*(one for n in range(8) for one in twice(10 * n, f"A-{n}")))
+    shop.add(*(item for n in range(8) for item in twice(10 * n, f"A-{n}")))
     slack.limit("C0FINANCE1", 1.0)
 
     ended = shop.run()
@@ -233,7 +231,7 @@ def test_personal_data_is_in_no_message_line_error_or_audit_entry(shop: ChargesP
 
     audit = shop.cli("audit", "--json").out
     sent = json.dumps(slack.messages, ensure_ascii=False) + (shop.folder / "messages.jsonl").read_text()
-    assert [one.code for one in ended] == [0, 0, 2]
+    assert [item.code for item in ended] == [0, 0, 2]
     assert "•••" in sent or "\\u2022\\u2022\\u2022" in sent
     for place, text in {"sent": sent, "audit": audit, **_streams(ended)}.items():
         assert mail not in text, place
@@ -262,7 +260,7 @@ def test_a_secret_is_nowhere_but_in_the_call(shop: ChargesProject, slack: SlackS
 
     ended = [shop.cli("run"), shop.cli("runs", "--json"), shop.cli("audit", "--json"), shop.cli("findings", "--json")]
 
-    assert [one.code for one in ended] == [0 if fault is None else 3, 0, 0, 0], ended
+    assert [item.code for item in ended] == [0 if fault is None else 3, 0, 0, 0], ended
     assert "chat.postMessage" in [method for method, _ in slack.calls]
     for place, text in _streams(ended).items():
         assert "canary" not in text, place
@@ -277,8 +275,8 @@ def _rings(node: Any, *, parsed: bool = True) -> Iterator[Any]:
     The text of a rich text element is shown as it is; `text` of a message and of a section is parsed.
     """
     if isinstance(node, list):
-        for one in node:
-            yield from _rings(one, parsed=parsed)
+        for item in node:
+            yield from _rings(item, parsed=parsed)
     elif isinstance(node, dict):
         kind = node.get("type")
         if kind in ("user", "usergroup", "broadcast", "link"):
@@ -313,4 +311,6 @@ def _timed(slack: SlackServer) -> list[float]:
 
 
 def _streams(ended: list[Ended]) -> dict[str, str]:
-    return {f"{kind} {n}": text for n, one in enumerate(ended) for kind, text in (("out", one.out), ("err", one.err))}
+    return {
+        f"{kind} {n}": text for n, item in enumerate(ended) for kind, text in (("out", item.out), ("err", item.err))
+    }

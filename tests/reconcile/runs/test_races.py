@@ -1,7 +1,5 @@
 """Two triggers at one moment: whoever comes second finds the first, and nobody is told twice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,7 +42,7 @@ def _shop(folder: Path, state: str, slack: SlackServer) -> ChargesProject:
 
 def _statuses(ended: list[Ended]) -> list[str]:
     """How each saw the run: it did it, found it done, or found it under way."""
-    return sorted("repeated" if one.json.get("repeated") else one.json["status"] for one in ended)
+    return sorted("repeated" if item.json.get("repeated") else item.json["status"] for item in ended)
 
 
 def test_two_processes_on_one_slot_make_one_run_one_set_of_findings_and_one_message(
@@ -57,13 +55,13 @@ def test_two_processes_on_one_slot_make_one_run_one_set_of_findings_and_one_mess
         shop.add(*twice(100 + 10 * number, f"B-{number}"))
         ended = together(*(shop.held("run", "--json", "--slot", slot) for _ in range(2)))
 
-        assert [one.code for one in ended] == [0, 0], [one.err + one.out for one in ended]
+        assert [item.code for item in ended] == [0, 0], [item.err + item.out for item in ended]
         assert _statuses(ended) in (["repeated", "succeeded"], ["running", "succeeded"])
-        assert len({one.json["run"] for one in ended}) == 1
+        assert len({item.json["run"] for item in ended}) == 1
         assert len(shop.messages()) == len(slack.parents()) == number + 1
         assert len(shop.findings()) == 4 + number
     assert shop.intact()
-    assert [one["status"] for one in shop.cli("runs", "--json").json] == ["succeeded"] * ROUNDS
+    assert [item["status"] for item in shop.cli("runs", "--json").json] == ["succeeded"] * ROUNDS
 
 
 def test_four_processes_without_a_slot_find_the_same_findings_and_tell_them_once(
@@ -73,7 +71,7 @@ def test_four_processes_without_a_slot_find_the_same_findings_and_tell_them_once
 
     ended = together(*(shop.held("run", "--json") for _ in range(4)))
 
-    assert [one.code for one in ended] == [0] * 4, [one.err + one.out for one in ended]
+    assert [item.code for item in ended] == [0] * 4, [item.err + item.out for item in ended]
     assert "succeeded" in _statuses(ended)
     assert set(_statuses(ended)) <= {"succeeded", "running"}
     [message] = shop.messages()
@@ -102,7 +100,7 @@ def test_two_jobs_that_share_a_rule_at_one_moment_share_its_findings_and_tell_ea
         shop.add(*twice(100 + 10 * number, f"B-{number}"))
         ended = together(shop.held("run", "--json", "nightly"), shop.held("run", "--json", "hourly"))
 
-        assert [one.code for one in ended] == [0, 0], [one.err + one.out for one in ended]
+        assert [item.code for item in ended] == [0, 0], [item.err + item.out for item in ended]
         assert _statuses(ended) == ["succeeded", "succeeded"]
         assert len(shop.findings()) == 2 * (4 + number)
         heard += 4 if number == 0 else 1
@@ -127,7 +125,7 @@ def test_a_channel_of_two_jobs_that_end_together_hears_each_group_once(tmp_path:
             expected.append(("new", f"ch_{100 + 10 * number:05d}", [f"ch_{101 + 10 * number:05d}"]))
         ended = together(shop.held("run", "nightly"), shop.held("run", "hourly"))
 
-        assert [one.code for one in ended] == [0, 0], [one.err + one.out for one in ended]
+        assert [item.code for item in ended] == [0, 0], [item.err + item.out for item in ended]
         assert sorted(group for message in shop.messages() for group in told(message)) == sorted(expected)
 
 

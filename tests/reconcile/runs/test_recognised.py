@@ -1,7 +1,5 @@
 """Groups that did not change are recognised by their digests: faster, and with the same findings, log and messages."""
 
-from __future__ import annotations
-
 import csv
 import json
 import secrets
@@ -203,8 +201,8 @@ def test_a_finding_with_a_record_that_people_judged_is_judged(office: FindingsOf
     office.record_all([with_digest(key) for key in "AB"])
     record_a = 10 * ord("A")
     office.record_all([with_digest("A"), with_digest("B"), group("other", record_a, 7)])
-    [other] = [finding.id for finding in office.all() if finding.key["order"] == "other"]
-    decide.dismiss(office.store, other, actor="kim")
+    [other_id] = [finding.id for finding in office.all() if finding.key["order"] == "other"]
+    decide.dismiss(office.store, other_id, actor="kim")
     detection = Unbuilt("A", "B")
 
     office.record_all(detection.groups())

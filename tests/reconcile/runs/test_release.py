@@ -1,7 +1,5 @@
 """A run that goes on after an edit of the configuration trusts nothing it checked before the edit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

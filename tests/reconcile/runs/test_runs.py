@@ -1,7 +1,5 @@
 """The story of a job over its runs, told through the command line: what is found, remembered, told, and exits."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import subprocess
@@ -12,6 +10,8 @@ import pytest
 
 import reconcile
 from tests.support.runs import CHARGES, DOUBLE, NEXT, PAID, START, ChargesProject, charge, known, told, twice
+
+pytestmark = pytest.mark.slow
 
 STORES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.server)]
 
@@ -34,7 +34,6 @@ def anywhere(request: pytest.FixtureRequest, tmp_path: Path) -> ChargesProject:
 # Told once
 
 
-@pytest.mark.slow
 def test_a_first_run_tells_one_summary_and_a_second_tells_nothing_and_knows_the_same_findings(
     anywhere: ChargesProject,
 ) -> None:
@@ -51,7 +50,6 @@ def test_a_first_run_tells_one_summary_and_a_second_tells_nothing_and_knows_the_
     assert anywhere.intact()
 
 
-@pytest.mark.slow
 def test_a_new_duplicate_is_told_alone(anywhere: ChargesProject) -> None:
     anywhere.run()
     anywhere.add(*twice(6, "A-4"))
@@ -65,7 +63,6 @@ def test_a_new_duplicate_is_told_alone(anywhere: ChargesProject) -> None:
     assert (message["rules"][0]["known"], message["rules"][0]["first_run"]) == (2, False)
 
 
-@pytest.mark.slow
 def test_a_group_that_grows_is_told_as_grown_and_keeps_its_id(shop: ChargesProject) -> None:
     before = shop.run().json["findings"]
     shop.add(charge(6, "A-1", second=600))
@@ -74,10 +71,9 @@ def test_a_group_that_grows_is_told_as_grown_and_keeps_its_id(shop: ChargesProje
 
     assert ended.counts == {"grown": 1, "known": 1}
     assert told(shop.messages()[-1]) == [("grown", "ch_00001", ["ch_00002", "ch_00006"])]
-    assert {one["id"] for one in ended.json["findings"]} == {one["id"] for one in before}
+    assert {finding["id"] for finding in ended.json["findings"]} == {item["id"] for item in before}
 
 
-@pytest.mark.slow
 def test_what_grew_before_a_channel_heard_of_it_is_new_there(shop: ChargesProject) -> None:
     shop.run()
     shop.add(charge(6, "A-1", second=600))
@@ -90,7 +86,6 @@ def test_what_grew_before_a_channel_heard_of_it_is_new_there(shop: ChargesProjec
     assert states == [["grown"], ["new", "new"]]
 
 
-@pytest.mark.slow
 def test_a_finding_that_vanishes_is_resolved_in_silence_and_one_that_returns_is_told_as_reopened(
     anywhere: ChargesProject,
 ) -> None:
@@ -107,10 +102,9 @@ def test_a_finding_that_vanishes_is_resolved_in_silence_and_one_that_returns_is_
     assert told(anywhere.messages()[-1]) == [("reopened", "ch_00001", ["ch_00002"])]
 
 
-@pytest.mark.slow
 def test_a_dismissed_finding_stays_silent_until_a_third_record_joins(shop: ChargesProject) -> None:
     shop.run()
-    [finding] = [one["id"] for one in shop.findings() if one["key"]["order_id"] == "A-1"]
+    [finding] = [item["id"] for item in shop.findings() if item["key"]["order_id"] == "A-1"]
     assert shop.cli("dismiss", finding, "--note", "two parcels").code == 0
 
     silent = shop.run()
@@ -123,7 +117,6 @@ def test_a_dismissed_finding_stays_silent_until_a_third_record_joins(shop: Charg
     assert told(shop.messages()[-1]) == [("reopened", "ch_00001", ["ch_00002", "ch_00006"])]
 
 
-@pytest.mark.slow
 def test_a_rule_that_is_renamed_with_was_keeps_its_findings_and_tells_nobody(shop: ChargesProject) -> None:
     before = shop.run().json["findings"]
     shop.config["rules"] = {"charged-twice": DOUBLE | {"was": "double-charge"}}
@@ -133,14 +126,13 @@ def test_a_rule_that_is_renamed_with_was_keeps_its_findings_and_tells_nobody(sho
     ended = shop.run()
 
     assert ended.counts == {"known": 2}
-    assert {one["id"] for one in ended.json["findings"]} == {one["id"] for one in before}
-    assert {one["rule"] for one in shop.findings()} == {"charged-twice"}
+    assert {finding["id"] for finding in ended.json["findings"]} == {item["id"] for item in before}
+    assert {finding["rule"] for finding in shop.findings()} == {"charged-twice"}
     assert len(shop.messages()) == 1
 
 
-@pytest.mark.slow
 def test_counts_go_with_the_rule_to_its_new_name_and_the_old_name_starts_without(tmp_path: Path) -> None:
-    shop = ChargesProject.at(tmp_path / "shop").add(*(one for n in range(20) for one in twice(2 * n + 1, f"A-{n}")))
+    shop = ChargesProject.at(tmp_path / "shop").add(*(item for n in range(20) for item in twice(2 * n + 1, f"A-{n}")))
     shop.write().run()
     shop.config["rules"] = {"charged-twice": DOUBLE | {"was": "double-charge"}}
     shop.config["jobs"]["nightly"]["rules"] = ["charged-twice"]
@@ -158,7 +150,6 @@ def test_counts_go_with_the_rule_to_its_new_name_and_the_old_name_starts_without
     assert again.counts == {"new": 2}
 
 
-@pytest.mark.slow
 def test_what_already_existed_can_be_ignored_and_what_comes_later_is_told_all_the_same(shop: ChargesProject) -> None:
     shop.config["jobs"]["nightly"]["existing"] = "ignore"
     shop.write()
@@ -172,7 +163,6 @@ def test_what_already_existed_can_be_ignored_and_what_comes_later_is_told_all_th
     assert told(message) == [("new", "ch_00006", ["ch_00007"])]
 
 
-@pytest.mark.slow
 def test_a_channel_that_joins_later_hears_what_is_open(shop: ChargesProject) -> None:
     shop.run()
     shop.config["channels"]["audit"] = {"type": "file", "path": "audit.jsonl", "format": "jsonl"}
@@ -186,7 +176,6 @@ def test_a_channel_that_joins_later_hears_what_is_open(shop: ChargesProject) -> 
     assert told(shop.messages("audit.jsonl")[0]) == told(shop.messages()[0])
 
 
-@pytest.mark.slow
 def test_a_channel_that_is_not_quiet_hears_an_all_clear(shop: ChargesProject) -> None:
     shop.config["channels"]["team"]["quiet"] = False
     shop.write()
@@ -202,7 +191,6 @@ def test_a_channel_that_is_not_quiet_hears_an_all_clear(shop: ChargesProject) ->
 # What could not be checked is never a clean result
 
 
-@pytest.mark.slow
 def test_a_source_that_cannot_be_read_is_told_when_that_begins_and_when_it_ends_while_other_rules_go_on(
     anywhere: ChargesProject,
 ) -> None:
@@ -226,9 +214,9 @@ def test_a_source_that_cannot_be_read_is_told_when_that_begins_and_when_it_ends_
     )
     assert up.rule("double-charge")["findings"]["known"] == 2
     _, begun, over = anywhere.messages()
-    assert [(one["subject"], one["ended"]) for one in begun["failures"]] == [("source shop", False)]
+    assert [(failure["subject"], failure["ended"]) for failure in begun["failures"]] == [("source shop", False)]
     assert told(begun, "paid-twice") == [("new", "3", ["4"])]
-    assert [(one["subject"], one["ended"]) for one in over["failures"]] == [("source shop", True)]
+    assert [(failure["subject"], failure["ended"]) for failure in over["failures"]] == [("source shop", True)]
     assert over["rules"] == [] or all(not told(over, rule) for rule in ("double-charge", "paid-twice"))
 
 
@@ -241,10 +229,9 @@ def test_one_source_that_is_down_is_told_once_however_many_rules_it_stops(shop: 
     shop.run(code=3)
 
     [message] = shop.messages()
-    assert [one["subject"] for one in message["failures"]] == ["source shop"]
+    assert [failure["subject"] for failure in message["failures"]] == ["source shop"]
 
 
-@pytest.mark.slow
 def test_a_rule_that_does_not_fit_its_table_any_more_stops_alone(shop: ChargesProject) -> None:
     shop.with_bank("1;INV-1", "2;INV-1")
     shop.run()
@@ -254,11 +241,10 @@ def test_a_rule_that_does_not_fit_its_table_any_more_stops_alone(shop: ChargesPr
 
     assert "order_id" in ended.rule("double-charge")["failed"]
     assert ended.rule("paid-twice")["findings"]["known"] == 1
-    assert [one["subject"] for one in shop.messages()[-1]["failures"]] == ["rule double-charge"]
-    assert {one["state"] for one in shop.findings()} == {"open"}
+    assert [failure["subject"] for failure in shop.messages()[-1]["failures"]] == ["rule double-charge"]
+    assert {finding["state"] for finding in shop.findings()} == {"open"}
 
 
-@pytest.mark.slow
 def test_a_dataset_that_was_full_and_is_empty_today_resolves_nothing_and_is_told(anywhere: ChargesProject) -> None:
     anywhere.run()
     anywhere.sql("delete from charges")
@@ -268,12 +254,11 @@ def test_a_dataset_that_was_full_and_is_empty_today_resolves_nothing_and_is_told
 
     assert "is empty, but had 5 records" in ended.rule("double-charge")["failed"]
     assert "is empty" in again.rule("double-charge")["failed"]
-    assert [one["state"] for one in anywhere.findings()] == ["open", "open"]
+    assert [finding["state"] for finding in anywhere.findings()] == ["open", "open"]
     assert len(anywhere.messages()) == 2
     assert "is empty" in anywhere.messages()[-1]["failures"][0]["sentence"]
 
 
-@pytest.mark.slow
 def test_a_dataset_that_was_always_empty_is_a_clean_result(tmp_path: Path) -> None:
     shop = ChargesProject.at(tmp_path / "shop")
 
@@ -282,7 +267,6 @@ def test_a_dataset_that_was_always_empty_is_a_clean_result(tmp_path: Path) -> No
     assert shop.messages() == []
 
 
-@pytest.mark.slow
 def test_a_run_whose_every_key_is_null_is_told_and_resolves_nothing(shop: ChargesProject) -> None:
     shop.run()
     shop.sql("update charges set order_id = null")
@@ -290,11 +274,10 @@ def test_a_run_whose_every_key_is_null_is_told_and_resolves_nothing(shop: Charge
     ended = shop.run(code=3)
 
     assert "every record was skipped" in ended.rule("double-charge")["failed"]
-    assert [one["state"] for one in shop.findings()] == ["open", "open"]
+    assert [finding["state"] for finding in shop.findings()] == ["open", "open"]
     assert len(shop.messages()) == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -303,7 +286,7 @@ def test_a_run_whose_every_key_is_null_is_told_and_resolves_nothing(shop: Charge
     ],
 )
 def test_records_that_can_no_longer_be_compared_resolve_nothing(tmp_path: Path, change: str, reason: str) -> None:
-    shop = ChargesProject.at(tmp_path / "shop").add(*(one for n in range(20) for one in twice(2 * n + 1, f"A-{n}")))
+    shop = ChargesProject.at(tmp_path / "shop").add(*(item for n in range(20) for item in twice(2 * n + 1, f"A-{n}")))
     shop.config["datasets"]["charges"] = CHARGES | {"columns": {"charged_at": "instant"}}
     shop.config["rules"]["double-charge"] = DOUBLE | {"window": {"charged_at": "15m"}}
     shop.write().run()
@@ -316,7 +299,7 @@ def test_records_that_can_no_longer_be_compared_resolve_nothing(tmp_path: Path, 
     assert reason in failed
     assert "but only 0 of 40 in its previous run; it found 2 instead of 20 groups" in failed
     assert planned.rule("double-charge")["failed"] == failed
-    assert {one["state"] for one in shop.findings()} == {"open"}
+    assert {finding["state"] for finding in shop.findings()} == {"open"}
 
     shop.config["rules"]["double-charge"]["where"] = "status = 'ok' and id <= 'ch_00004'"
     assert "compared 4 records" in shop.write().run(code=3).rule("double-charge")["failed"]
@@ -329,7 +312,6 @@ def unreadable(shop: ChargesProject, more_than: str) -> None:
     shop.sql(f"update charges set charged_at = replace(charged_at, '2026-11-20', '20.11.26') where id > '{more_than}'")
 
 
-@pytest.mark.slow
 def test_a_rule_is_not_judged_by_values_that_cannot_be_read_until_somebody_accepts_them(tmp_path: Path) -> None:
     shop = ChargesProject.at(tmp_path / "shop").add(
         *(charge for n in range(20) for charge in twice(2 * n + 1, f"A-{n}"))
@@ -351,7 +333,6 @@ def test_a_rule_is_not_judged_by_values_that_cannot_be_read_until_somebody_accep
     assert shop.run(code=1).rule("double-charge")["findings"]["known"] == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("records", "code"), [(1, 1), (19, 1), (20, 3), (21, 3)])
 def test_so_many_values_that_cannot_be_read_are_too_many(tmp_path: Path, records: int, code: int) -> None:
     shop = ChargesProject.at(tmp_path / "shop").add(
@@ -364,7 +345,6 @@ def test_so_many_values_that_cannot_be_read_are_too_many(tmp_path: Path, records
     shop.write().run(code=code)
 
 
-@pytest.mark.slow
 def test_values_that_cannot_be_read_do_not_become_too_many_run_by_run(tmp_path: Path) -> None:
     """A tenth was never refused, so nobody accepted it: the next tenth is not measured from there."""
     shop = ChargesProject.at(tmp_path / "shop").add(
@@ -382,16 +362,14 @@ def test_values_that_cannot_be_read_do_not_become_too_many_run_by_run(tmp_path: 
     assert shop.run(code=1).rule("double-charge")["findings"]["resolved"] == 10
 
 
-@pytest.mark.slow
 def test_a_tenth_of_the_records_may_lose_their_key_without_a_stop(tmp_path: Path) -> None:
-    shop = ChargesProject.at(tmp_path / "shop").add(*(one for n in range(20) for one in twice(2 * n + 1, f"A-{n}")))
+    shop = ChargesProject.at(tmp_path / "shop").add(*(item for n in range(20) for item in twice(2 * n + 1, f"A-{n}")))
     shop.run()
     shop.sql("update charges set order_id = null where id <= 'ch_00004'")
 
     assert shop.run().rule("double-charge")["findings"]["resolved"] == 2
 
 
-@pytest.mark.slow
 def test_as_many_records_outside_an_unknown_where_as_inside_it_are_no_reason_to_stop(shop: ChargesProject) -> None:
     """Two records were compared; that two others have no memo, so that `where` is unknown for them, changes nothing."""
     shop.config["rules"]["double-charge"] = DOUBLE | {"where": "memo = 'm'"}
@@ -407,7 +385,6 @@ def test_as_many_records_outside_an_unknown_where_as_inside_it_are_no_reason_to_
     assert ended.counts == {"new": 1}
 
 
-@pytest.mark.slow
 def test_a_where_that_never_let_a_record_pass_is_told(shop: ChargesProject) -> None:
     shop.config["rules"]["double-charge"] = DOUBLE | {"where": "status = 'succeded'"}
     shop.write()
@@ -418,7 +395,6 @@ def test_a_where_that_never_let_a_record_pass_is_told(shop: ChargesProject) -> N
     assert "`where`" in shop.messages()[0]["failures"][0]["sentence"]
 
 
-@pytest.mark.slow
 def test_a_where_that_once_let_records_pass_may_let_none_pass_today(shop: ChargesProject) -> None:
     shop.run()
     shop.sql("update charges set status = 'refunded'")
@@ -429,7 +405,6 @@ def test_a_where_that_once_let_records_pass_may_let_none_pass_today(shop: Charge
 # Dry runs
 
 
-@pytest.mark.slow
 def test_a_dry_run_where_there_is_no_state_finds_everything_and_leaves_nothing_behind(shop: ChargesProject) -> None:
     before = _files(shop)
 
@@ -442,7 +417,6 @@ def test_a_dry_run_where_there_is_no_state_finds_everything_and_leaves_nothing_b
     assert _files(shop) == before
 
 
-@pytest.mark.slow
 def test_a_dry_run_changes_not_one_byte_of_what_is_known_and_tells_nobody(shop: ChargesProject) -> None:
     shop.run()
     shop.add(*twice(6, "A-4"), charge(8, "A-1", second=600))
@@ -462,7 +436,6 @@ def test_a_dry_run_tells_what_it_could_not_check(shop: ChargesProject) -> None:
     assert not (shop.folder / "state.db").exists()
 
 
-@pytest.mark.slow
 def test_a_dry_run_says_of_each_rule_what_the_run_says(shop: ChargesProject) -> None:
     shop.config["rules"]["wrong"] = DOUBLE | {"where": "nothing = 1"}
     shop.config["jobs"]["nightly"]["rules"] = ["double-charge", "wrong"]
@@ -486,7 +459,6 @@ def test_a_dry_run_says_of_each_rule_what_the_run_says(shop: ChargesProject) -> 
         ("update charges set order_id = null", "every record was skipped"),
     ],
 )
-@pytest.mark.slow
 def test_a_dry_run_does_not_take_an_implausible_dataset_for_a_clean_one(
     shop: ChargesProject, change: str, said: str
 ) -> None:
@@ -514,15 +486,14 @@ def test_a_dry_run_writes_nothing_into_a_shared_store(tmp_path: Path, postgres_u
 
 def _files(shop: ChargesProject) -> dict[str, str]:
     """Every file of the shop with its content's hash, the database's own lock files aside."""
-    files = [one for one in shop.folder.rglob("*") if one.is_file() and not one.name.endswith(("-shm", "-wal"))]
-    return {str(one.relative_to(shop.folder)): hashlib.sha256(one.read_bytes()).hexdigest() for one in files}
+    files = [path for path in shop.folder.rglob("*") if path.is_file() and not path.name.endswith(("-shm", "-wal"))]
+    return {str(file.relative_to(shop.folder)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
 # Exit codes, choices, the report
 
 
 @pytest.mark.parametrize(("severity", "code"), [("critical", 1), ("low", 1)])
-@pytest.mark.slow
 def test_fail_on_a_severity_exits_with_1_while_such_a_finding_is_open(
     shop: ChargesProject, severity: str, code: int
 ) -> None:
@@ -530,19 +501,17 @@ def test_fail_on_a_severity_exits_with_1_while_such_a_finding_is_open(
     assert shop.run("--fail-on", severity, code=code).counts == {"known": 2}
 
 
-@pytest.mark.slow
 def test_fail_on_does_not_count_findings_below_it_or_decided_ones(shop: ChargesProject) -> None:
     shop.config["rules"]["double-charge"] = DOUBLE | {"severity": "low"}
     shop.write()
 
     shop.run("--fail-on", "medium", code=0)
     shop.run("--fail-on", "low", code=1)
-    for one in shop.findings():
-        assert shop.cli("dismiss", one["id"]).code == 0
+    for finding in shop.findings():
+        assert shop.cli("dismiss", finding["id"]).code == 0
     shop.run("--fail-on", "low", code=0)
 
 
-@pytest.mark.slow
 def test_what_failed_counts_more_than_what_was_found(shop: ChargesProject) -> None:
     shop.with_bank("1;INV-1", "2;INV-1")
     (shop.folder / "shop.sqlite").unlink()
@@ -550,7 +519,6 @@ def test_what_failed_counts_more_than_what_was_found(shop: ChargesProject) -> No
     shop.run("--fail-on", "low", code=3)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -579,7 +547,6 @@ def test_a_wrong_command_is_one_clear_sentence_exit_2_and_no_state(
     assert not (shop.folder / "state.db").exists()
 
 
-@pytest.mark.slow
 def test_the_report_of_a_run_has_the_documented_shape(shop: ChargesProject) -> None:
     shop.add(charge(6, None))
 
@@ -599,14 +566,13 @@ def test_the_report_of_a_run_has_the_documented_shape(shop: ChargesProject) -> N
     finding = report["findings"][0]
     documented = {"id", "rule", "kind", "state", "severity", "keeper", "surplus", "key"}
     assert documented <= set(finding)
-    by_order = {one["key"]["order_id"]: one for one in report["findings"]}
+    by_order = {item["key"]["order_id"]: item for item in report["findings"]}
     assert by_order["A-1"]["keeper"] == ["ch_00001"]
     assert by_order["A-1"]["surplus"] == [["ch_00002"]]
     assert by_order["A-1"]["key"] == {"order_id": "A-1", "amount": "20.00", "currency": "EUR"}
     assert (finding["kind"], finding["state"], finding["severity"]) == ("duplicates", "open", "critical")
 
 
-@pytest.mark.slow
 def test_standard_output_holds_the_json_and_nothing_else(shop: ChargesProject) -> None:
     """A process as users start it, not one of ours: its exit code, streams and start are the real ones."""
     given = [sys.executable, "-m", "reconcile", "run", "--json"]
@@ -618,7 +584,6 @@ def test_standard_output_holds_the_json_and_nothing_else(shop: ChargesProject) -
     assert ended.stderr == ""
 
 
-@pytest.mark.slow
 def test_a_channel_that_is_the_terminal_does_not_spoil_the_json(shop: ChargesProject) -> None:
     shop.config["channels"]["team"] = {"type": "file", "path": "-"}
     shop.write()
@@ -629,7 +594,6 @@ def test_a_channel_that_is_the_terminal_does_not_spoil_the_json(shop: ChargesPro
     assert "A-1" in ended.err
 
 
-@pytest.mark.slow
 def test_rules_of_several_jobs_run_each_in_its_own(shop: ChargesProject) -> None:
     shop.with_bank("1;INV-1", "2;INV-1")
     shop.config["jobs"] = {
@@ -642,11 +606,10 @@ def test_rules_of_several_jobs_run_each_in_its_own(shop: ChargesProject) -> None
 
     ended = shop.run("--rule", "paid-twice", "--rule", "double-charge")
 
-    ran = [(report["job"], [one["rule"] for one in report["rules"]]) for report in ended.json]
+    ran = [(report["job"], [rule["rule"] for rule in report["rules"]]) for report in ended.json]
     assert ran == [("charges", ["double-charge"]), ("payments", ["paid-twice"])]
 
 
-@pytest.mark.slow
 def test_one_rule_runs_alone_and_leaves_the_findings_of_the_others(shop: ChargesProject) -> None:
     shop.with_bank("1;INV-1", "2;INV-1")
     shop.run()
@@ -655,12 +618,14 @@ def test_one_rule_runs_alone_and_leaves_the_findings_of_the_others(shop: Charges
 
     ended = shop.run("--rule", "paid-twice")
 
-    assert [one["rule"] for one in ended.json["rules"]] == ["paid-twice"]
+    assert [rule["rule"] for rule in ended.json["rules"]] == ["paid-twice"]
     assert ended.counts == {"resolved": 1}
-    assert sorted(one["state"] for one in shop.findings() if one["rule"] == "double-charge") == ["open", "open"]
+    assert sorted(finding["state"] for finding in shop.findings() if finding["rule"] == "double-charge") == [
+        "open",
+        "open",
+    ]
 
 
-@pytest.mark.slow
 def test_several_jobs_run_in_turn_each_told_to_its_own_channel(shop: ChargesProject) -> None:
     shop.with_bank("1;INV-1", "2;INV-1")
     shop.config["channels"]["bank"] = {"type": "file", "path": "bank.jsonl", "format": "jsonl"}
@@ -671,15 +636,14 @@ def test_several_jobs_run_in_turn_each_told_to_its_own_channel(shop: ChargesProj
     shop.write()
 
     both = shop.run()
-    one = shop.run("payments")
+    item = shop.run("payments")
 
     assert [report["job"] for report in both.json] == ["charges", "payments"]
-    assert one.json["job"] == "payments"
+    assert item.json["job"] == "payments"
     assert len(told(shop.messages()[0])) == 2
     assert told(shop.messages("bank.jsonl")[0], "paid-twice") == [("new", "1", ["2"])]
 
 
-@pytest.mark.slow
 def test_one_channel_of_two_jobs_with_the_same_rule_is_told_once(shop: ChargesProject) -> None:
     shop.config["jobs"]["hourly"] = {"rules": ["double-charge"], "notify": ["team"]}
     shop.write()
@@ -693,7 +657,6 @@ def test_one_channel_of_two_jobs_with_the_same_rule_is_told_once(shop: ChargesPr
 # Slots
 
 
-@pytest.mark.slow
 def test_a_slot_runs_once_and_a_second_trigger_says_so(anywhere: ChargesProject) -> None:
     first = anywhere.run("--slot", START)
     anywhere.add(*twice(6, "A-4"))
@@ -708,7 +671,6 @@ def test_a_slot_runs_once_and_a_second_trigger_says_so(anywhere: ChargesProject)
     assert "earlier run" in anywhere.cli("run", "--slot", START).out
 
 
-@pytest.mark.slow
 def test_a_second_trigger_of_an_old_slot_still_answers_for_fail_on(shop: ChargesProject) -> None:
     """A wrapper that asks twice gets the same exit code, though a later slot has run meanwhile."""
     shop.run("--slot", START, "--fail-on", "critical", code=1)
@@ -717,7 +679,6 @@ def test_a_second_trigger_of_an_old_slot_still_answers_for_fail_on(shop: Charges
     shop.run("--slot", START, "--fail-on", "critical", code=1)
 
 
-@pytest.mark.slow
 def test_a_slot_that_failed_is_attempted_again_as_the_same_run_and_does_only_what_failed(
     anywhere: ChargesProject,
 ) -> None:
@@ -735,14 +696,13 @@ def test_a_slot_that_failed_is_attempted_again_as_the_same_run_and_does_only_wha
     assert ended.rule("double-charge") == failed.rule("double-charge")
     assert ended.rule("paid-twice")["findings"]["new"] == 1
     first, second = anywhere.messages()
-    assert (len(told(first)), [one["ended"] for one in first["failures"]]) == (2, [False])
+    assert (len(told(first)), [failure["ended"] for failure in first["failures"]]) == (2, [False])
     assert (told(second), told(second, "paid-twice")) == ([], [("new", "1", ["2"])])
-    assert [one["ended"] for one in second["failures"]] == [True]
+    assert [failure["ended"] for failure in second["failures"]] == [True]
     assert anywhere.run("--slot", START).json["repeated"] is True
     assert anywhere.intact()
 
 
-@pytest.mark.slow
 def test_the_next_slot_finds_what_came_since(shop: ChargesProject) -> None:
     first = shop.run("--slot", START)
     shop.add(*twice(6, "A-4"))
@@ -757,7 +717,6 @@ def test_the_next_slot_finds_what_came_since(shop: ChargesProject) -> None:
 # Datasets without an id
 
 
-@pytest.mark.slow
 def test_a_dataset_without_an_id_has_findings_that_name_file_and_row(shop: ChargesProject) -> None:
     shop.with_bank()
     shop.config["datasets"]["payments"] = {"source": "bank", "path": "*.csv"}
@@ -776,7 +735,6 @@ def test_a_dataset_without_an_id_has_findings_that_name_file_and_row(shop: Charg
 # Python
 
 
-@pytest.mark.slow
 def test_python_runs_the_same_job_with_the_same_result(shop: ChargesProject, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(shop.folder)
 

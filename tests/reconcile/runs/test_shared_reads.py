@@ -1,7 +1,5 @@
 """Several rules over one dataset read it once, and each finds what it finds alone."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import sqlite3
@@ -17,6 +15,8 @@ from openpyxl import Workbook
 from reconcile.app import load
 from tests.support.chance import examples
 from tests.support.cli import Project
+
+pytestmark = pytest.mark.slow
 
 SLOT = dt.datetime(2026, 11, 2, 6, tzinfo=dt.UTC)
 RULES: dict[str, dict[str, Any]] = {
@@ -75,7 +75,6 @@ amounts = st.sampled_from([1, 2, 2.5, "2.50", "much", None])
 
 @settings(max_examples=examples(10, quick=3))
 @given(st.lists(st.tuples(emails, names, amounts), min_size=1, max_size=12))
-@pytest.mark.slow
 def test_each_rule_finds_what_it_finds_alone(
     tmp_path_factory: pytest.TempPathFactory, people: list[tuple[str | None, str | None, Any]]
 ) -> None:
@@ -90,7 +89,6 @@ def test_each_rule_finds_what_it_finds_alone(
     assert outcomes([together]) == outcomes(alone)
 
 
-@pytest.mark.slow
 def test_a_rule_has_the_records_that_another_leaves_out(tmp_path: Path) -> None:
     book = Workbook()
     for row in (
@@ -139,7 +137,6 @@ def test_a_table_is_read_once_for_all_rules(postgres_server: str, tmp_path: Path
     assert scans("--rule", "by-email") == scans("nightly") > 0
 
 
-@pytest.mark.slow
 def test_all_rules_see_the_records_of_one_moment(tmp_path: Path) -> None:
     path = project(tmp_path, shop(tmp_path, (1, "a@x", "Ann", 5), (2, "A@x", "Bob", 6)))
 
@@ -159,7 +156,6 @@ def test_all_rules_see_the_records_of_one_moment(tmp_path: Path) -> None:
     assert [rule.findings.new for rule in later.rules] == [0, 0, 1]
 
 
-@pytest.mark.slow
 def test_a_finding_that_is_cleaned_after_the_copy_was_read_is_not_opened_again(tmp_path: Path) -> None:
     cleaning = {"clean": {"action": "delete"}, "approval": "required"}
     rules = {**RULES, "by-email": RULES["by-email"] | cleaning}
@@ -182,7 +178,6 @@ def test_a_finding_that_is_cleaned_after_the_copy_was_read_is_not_opened_again(t
 
 
 @pytest.mark.parametrize("megabytes", [1, 100])
-@pytest.mark.slow
 def test_a_full_disk_only_costs_the_sharing(tmp_path: Path, megabytes: int) -> None:
     people = [(n, f"{n * 7919 % 100_003}@example.com", f"N{n // 2 if n < 200 else n}", 5) for n in range(40_000)]
     project(

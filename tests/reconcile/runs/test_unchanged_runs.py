@@ -1,7 +1,5 @@
 """Runs that change nothing: one entry of the log each, a row a day once they are old, and no slot runs twice."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import sqlite3
@@ -22,6 +20,8 @@ from reconcile.views import runs as views
 from tests.support.runs import ChargesProject, charge, twice
 from tests.support.servers import STATE
 from tests.support.store import FixedClock
+
+pytestmark = pytest.mark.slow
 
 START = dt.datetime(2026, 11, 21, 6, tzinfo=dt.UTC)
 MINUTE, DAY = dt.timedelta(minutes=1), dt.timedelta(days=1)
@@ -78,7 +78,6 @@ def minutely(url: str, tmp_path: Path) -> Iterator[Minutely]:
         yield minutely
 
 
-@pytest.mark.slow
 def test_an_unchanged_run_costs_less_than_a_kilobyte_of_state(tmp_path: Path) -> None:
     minutely = Minutely(STATE, tmp_path)
     minutely.run(5)
@@ -104,7 +103,6 @@ def test_an_unchanged_run_is_one_entry_that_tells_how_it_began_and_ended(minutel
     assert last.body == body | {"rules": ["double-charge"], "status": "succeeded", "failed": []}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("limit", [500, 3])
 def test_old_unchanged_runs_become_a_row_a_day_and_none_of_their_slots_runs_again(
     minutely: Minutely, limit: int
@@ -128,7 +126,6 @@ def test_old_unchanged_runs_become_a_row_a_day_and_none_of_their_slots_runs_agai
     assert proof.prove(minutely.store, {}).intact
 
 
-@pytest.mark.slow
 def test_later_compactions_add_to_the_row_of_a_day(minutely: Minutely) -> None:
     minutely.run(8)
     minutely.compact_later()
@@ -143,7 +140,6 @@ def test_later_compactions_add_to_the_row_of_a_day(minutely: Minutely) -> None:
     assert folded.runs == len(slots) == 16 - minutely.count(tables.runs)
 
 
-@pytest.mark.slow
 def test_a_run_that_changed_something_keeps_its_row(minutely: Minutely) -> None:
     minutely.run(3)
     minutely.shop.add(charge(7, "B-1"), charge(8, "B-1", second=30))
@@ -160,7 +156,6 @@ def test_a_run_that_changed_something_keeps_its_row(minutely: Minutely) -> None:
     }
 
 
-@pytest.mark.slow
 def test_signed_heads_that_later_ones_cover_go_and_the_log_is_still_proven(minutely: Minutely) -> None:
     minutely.run(12)
     before = minutely.count(tables.checkpoints)

@@ -1,7 +1,5 @@
 """A message that is given up takes nothing with it: its findings are told by the next run that can."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

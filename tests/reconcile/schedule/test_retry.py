@@ -1,7 +1,5 @@
 """Delays: spread like full jitter, and yet the same for every process that computes them."""
 
-from __future__ import annotations
-
 import datetime as dt
 
 from hypothesis import given

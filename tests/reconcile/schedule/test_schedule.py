@@ -1,7 +1,5 @@
 """Schedules: when a job is due, whatever the clocks do. Every zone's clock changes are in test_zones."""
 
-from __future__ import annotations
-
 import datetime as dt
 import itertools
 import zoneinfo

@@ -1,7 +1,5 @@
 """Slots: one moment, one run, however it is written."""
 
-from __future__ import annotations
-
 import datetime as dt
 from zoneinfo import ZoneInfo
 
@@ -100,7 +98,7 @@ def test_what_is_not_one_moment_is_refused_with_the_reason(text: str, part: str)
 def test_a_local_time_names_its_only_moment_or_is_refused(naive: dt.datetime, zone: ZoneInfo) -> None:
     hour = dt.timedelta(hours=26)
     moments = {(naive - hour + dt.timedelta(minutes=15) * n).replace(tzinfo=dt.UTC) for n in range(4 * 53)}
-    matching = [one for one in moments if one.astimezone(zone).replace(tzinfo=None) == naive]
+    matching = [moment for moment in moments if moment.astimezone(zone).replace(tzinfo=None) == naive]
 
     try:
         slot = parse_slot(naive.isoformat(), zone)

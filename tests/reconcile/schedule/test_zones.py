@@ -5,8 +5,6 @@ applies the rules as a person would say them. Zones whose clocks show the same i
 zones of the data are in one of the groups. Each change is walked from a day before to two days after.
 """
 
-from __future__ import annotations
-
 import calendar
 import datetime as dt
 import itertools
@@ -108,14 +106,14 @@ def minutes(zone: zoneinfo.ZoneInfo, start: dt.datetime, end: dt.datetime) -> It
 def expected(form: Form, shown: Sequence[Shown]) -> list[Slot]:
     """The slots in these minutes."""
     every_hour = set(form.hours) == set(EVERY_HOUR) and not form.fixed
-    found = []
-    for one in shown:
-        if one.wall.minute not in form.minutes and not one.skipped:
+    collected = []
+    for item in shown:
+        if item.wall.minute not in form.minutes and not item.skipped:
             continue
-        named = [wall for wall in (*([] if every_hour else one.skipped), one.wall) if form.names(wall)]
-        if named and not (one.again and form.fixed):
-            found.append(Slot(one.at, named[0].isoformat(timespec="minutes"), int(one.again)))
-    return found
+        named = [wall for wall in (*([] if every_hour else item.skipped), item.wall) if form.names(wall)]
+        if named and not (item.again and form.fixed):
+            collected.append(Slot(item.at, named[0].isoformat(timespec="minutes"), int(item.again)))
+    return collected
 
 
 def _between(before: dt.datetime, wall: dt.datetime) -> Walls:
@@ -160,24 +158,24 @@ def check(name: str, at: dt.datetime, low: dt.datetime, length: dt.timedelta) ->
 
 
 def assert_one_run_each(slots: Sequence[Slot], where: str) -> None:
-    assert all(one.at < other.at for one, other in itertools.pairwise(slots)), where
+    assert all(item.at < second.at for item, second in itertools.pairwise(slots)), where
     assert len({(slot.nominal, slot.fold) for slot in slots}) == len(slots), where
     assert len({run_id("nightly", slot.at) for slot in slots}) == len(slots), where
 
 
 def groups() -> dict[tuple[object, ...], list[str]]:
     """All zones of the data, together where their clocks show the same in these years."""
-    found: dict[tuple[object, ...], list[str]] = {}
+    settings: dict[tuple[object, ...], list[str]] = {}
     for name in sorted(zoneinfo.available_timezones()):
         zone = zoneinfo.ZoneInfo(name)
-        found.setdefault((_offset(FIRST, zone), *changes(zone)), []).append(name)
-    return found
+        settings.setdefault((_offset(FIRST, zone), *changes(zone)), []).append(name)
+    return settings
 
 
 def test_every_clock_change_of_every_zone_is_as_a_person_would_count() -> None:
-    found = groups()
-    all_changes = {(names[0], *change) for (_, *rest), names in found.items() for change in rest}
-    quiet = [names[0] for (_, *rest), names in found.items() if not rest]
+    result = groups()
+    all_changes = {(names[0], *change) for (_, *rest), names in result.items() for change in rest}
+    quiet = [names[0] for (_, *rest), names in result.items() if not rest]
 
     slots = 0
     for name, at, by in sorted(all_changes):
@@ -186,8 +184,8 @@ def test_every_clock_change_of_every_zone_is_as_a_person_would_count() -> None:
     for name in quiet:
         slots += check(name, FIRST, FIRST.replace(tzinfo=None), dt.timedelta(hours=1))
 
-    print(f"{len(found)} groups, {len(all_changes)} changes, {slots} slots")
-    assert sorted(itertools.chain.from_iterable(found.values())) == sorted(zoneinfo.available_timezones())
+    print(f"{len(result)} groups, {len(all_changes)} changes, {slots} slots")
+    assert sorted(itertools.chain.from_iterable(result.values())) == sorted(zoneinfo.available_timezones())
     sizes = {by // MINUTE for _, _, by in all_changes}
     assert {60, -60, 30, -30, 120, -120} <= sizes, "an hour, Lord Howe's half of one and Troll's two are among them"
     assert len({at.month for name, at, _ in all_changes if name == "Africa/Casablanca"}) > 2, "Ramadan moves"

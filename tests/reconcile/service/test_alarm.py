@@ -1,7 +1,5 @@
 """The alarm clock of `serve`: who is woken, and that nobody is after its stop."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

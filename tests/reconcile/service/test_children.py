@@ -1,7 +1,5 @@
 """A run in a process of its own, as whoever started it sees it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

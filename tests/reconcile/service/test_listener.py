@@ -1,7 +1,5 @@
 """The small HTTP server: what it answers, what it bounds, and the addresses it refuses."""
 
-from __future__ import annotations
-
 import datetime as dt
 import http.client
 import socket
@@ -32,10 +30,10 @@ def failing(_headers: Mapping[str, str]) -> RouteResponse:
 
 @pytest.fixture
 def server() -> Iterator[Listener]:
-    one = Listener("127.0.0.1:0", {"/hello": told, "/fails": failing})
-    one.start()
-    yield one
-    one.stop()
+    item = Listener("127.0.0.1:0", {"/hello": told, "/fails": failing})
+    item.start()
+    yield item
+    item.stop()
 
 
 def ask(
@@ -260,30 +258,30 @@ def test_an_address_that_is_none_of_ours_is_refused_with_a_sentence(address: str
 
 
 def test_beyond_this_host_the_log_says_that_nobody_is_asked_who_they_are() -> None:
-    one = Listener("0.0.0.0:0", {})
+    item = Listener("0.0.0.0:0", {})
 
     with structlog.testing.capture_logs() as lines:
-        one.start()
-    one.stop()
+        item.start()
+    item.stop()
 
     assert [line["event"] for line in lines] == ["listener.started", "listener.open"]
     assert "no authentication" in lines[1]["why"]
 
 
 def test_it_speaks_ipv6() -> None:
-    one = Listener("[::1]:0", {"/hello": told})
-    one.start()
+    item = Listener("[::1]:0", {"/hello": told})
+    item.start()
 
-    assert not one.is_open
-    assert ask(one)[0] == 200
-    one.stop()
+    assert not item.is_open
+    assert ask(item)[0] == 200
+    item.stop()
 
 
 def test_it_can_be_stopped_twice_and_without_a_start() -> None:
-    one = Listener("127.0.0.1:0", {})
+    item = Listener("127.0.0.1:0", {})
 
-    one.stop()
-    one.stop()
+    item.stop()
+    item.stop()
 
 
 # Routes
@@ -310,7 +308,7 @@ def test_a_process_is_ready_while_somebody_schedules(tmp_path: Path) -> None:
         after = routes.readiness(store, is_worker=False)
         worker = routes.readiness(store, is_worker=True)
 
-    assert [one.status for one in (before, during, after, worker)] == [503, 200, 503, 200]
+    assert [item.status for item in (before, during, after, worker)] == [503, 200, 503, 200]
     assert before.body == b"No scheduler is running yet\n"
 
 

@@ -1,7 +1,5 @@
 """The listener with an application: which bodies it takes, what it bounds, and that monitoring goes on meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 import http.client
 import socket
@@ -40,8 +38,8 @@ class Toy:
         if path == "/splits":
             headers.append((b"location", b"/x\r\nset-cookie: a=b"))
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        said = f"{scope['method']} {path} {scope['query_string'].decode()} {scope['client'][0]} {len(body)}"
-        await send({"type": "http.response.body", "body": said.encode(), "more_body": True})
+        text = f"{scope['method']} {path} {scope['query_string'].decode()} {scope['client'][0]} {len(body)}"
+        await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
         await send({"type": "http.response.body", "body": b"!"})
 
 

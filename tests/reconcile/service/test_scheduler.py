@@ -1,7 +1,5 @@
 """The scheduler: what becomes of every due time, whatever the clock, the process or the configuration does."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,13 +31,13 @@ def schedule(office: Office, **jobs: dict[str, Any]) -> None:
 
 
 def test_a_slot_is_due_at_its_time_and_once(office: Office) -> None:
-    one = office.scheduler()
-    one.tick(office.project)
+    scheduler = office.scheduler()
+    scheduler.tick(office.project)
     before = office.slots()
 
     office.sleep(dt.timedelta(seconds=31))
-    one.tick(office.project)
-    one.tick(office.project)
+    scheduler.tick(office.project)
+    scheduler.tick(office.project)
 
     assert before == []
     assert office.slots() == [("11-20 06:00", "due")]
@@ -79,11 +77,11 @@ def test_a_second_scheduler_adds_nothing_and_takes_over_when_the_first_stops(off
 
 def test_a_pause_of_seconds_over_a_slot_loses_nothing(office: Office) -> None:
     schedule(office, nightly={"schedule": {"cron": "0 6 * * *", "catch_up": "skip"}})
-    one = office.scheduler()
-    one.tick(office.project)
+    scheduler = office.scheduler()
+    scheduler.tick(office.project)
 
     office.sleep(dt.timedelta(seconds=35))
-    one.tick(office.project)
+    scheduler.tick(office.project)
 
     assert office.slots() == [("11-20 06:00", "due")]
 
@@ -117,32 +115,32 @@ def test_what_nobody_ran_is_caught_up_as_the_job_says_and_every_other_slot_has_i
 
 def test_while_a_run_goes_on_only_the_newest_slot_waits(office: Office) -> None:
     schedule(office, nightly={"schedule": "0 * * * *"})
-    one = office.scheduler()
-    one.tick(office.project)
+    scheduler = office.scheduler()
+    scheduler.tick(office.project)
     office.sleep(MINUTE)
-    one.tick(office.project)
+    scheduler.tick(office.project)
     with office.store.begin() as tx:
         stored.take(tx, stored.waiting(tx, "nightly")[0], {}, tx.now)
 
     for _ in range(3):
         office.sleep(HOUR)
-        one.tick(office.project)
+        scheduler.tick(office.project)
 
     assert [status for _, status in office.slots()] == ["running", "missed", "missed", "due"]
 
 
 def test_a_slot_that_failed_and_waits_to_be_tried_again_ends_as_failed_when_the_next_comes(office: Office) -> None:
-    one = office.scheduler()
-    one.tick(office.project)
+    scheduler = office.scheduler()
+    scheduler.tick(office.project)
     office.sleep(MINUTE)
-    one.tick(office.project)
+    scheduler.tick(office.project)
     with office.store.begin() as tx:
         taken = stored.take(tx, stored.waiting(tx, "nightly")[0], {}, tx.now)
         assert taken is not None
         stored.again(tx, taken, tx.now + DAY, "Source 'shop' did not answer")
 
     office.sleep(DAY)
-    one.tick(office.project)
+    scheduler.tick(office.project)
 
     assert office.slots() == [("11-20 06:00", "failed"), ("11-21 06:00", "due")]
     assert "did not answer" in str(office.rows()[0].reason)
@@ -150,24 +148,24 @@ def test_a_slot_that_failed_and_waits_to_be_tried_again_ends_as_failed_when_the_
 
 def test_slots_before_a_schedule_was_first_seen_or_changed_are_never_due(office: Office) -> None:
     office.sleep(2 * HOUR)
-    one = office.scheduler()
-    one.tick(office.project)
+    scheduler = office.scheduler()
+    scheduler.tick(office.project)
     schedule(office, nightly={"schedule": "30 7 * * *"})
 
-    one.tick(office.project)
+    scheduler.tick(office.project)
     office.sleep(DAY)
-    one.tick(office.project)
+    scheduler.tick(office.project)
 
     assert office.slots() == [("11-21 07:30", "due")]
 
 
 def test_a_change_of_what_decides_no_time_keeps_the_watermark(office: Office) -> None:
-    one = office.scheduler()
-    one.tick(office.project)
+    scheduler = office.scheduler()
+    scheduler.tick(office.project)
     office.sleep(dt.timedelta(seconds=45))
     schedule(office, nightly={"schedule": {"cron": "0 6 * * *", "jitter": "2m"}, "priority": 7})
 
-    one.tick(office.project)
+    scheduler.tick(office.project)
 
     [row] = office.rows()
     assert (row.status, row.priority) == ("due", 7)
@@ -175,13 +173,13 @@ def test_a_change_of_what_decides_no_time_keeps_the_watermark(office: Office) ->
 
 
 def test_the_slots_of_a_job_that_is_gone_wait_no_more(office: Office) -> None:
-    one = office.scheduler()
-    one.tick(office.project)
+    scheduler = office.scheduler()
+    scheduler.tick(office.project)
     office.sleep(MINUTE)
-    one.tick(office.project)
+    scheduler.tick(office.project)
     schedule(office, weekly={"schedule": "0 6 * * mon"})
 
-    one.tick(office.project)
+    scheduler.tick(office.project)
 
     assert office.slots() == [("11-20 06:00", "missed")]
     with office.store.read() as tx:
@@ -190,15 +188,15 @@ def test_the_slots_of_a_job_that_is_gone_wait_no_more(office: Office) -> None:
 
 def test_a_clock_thirty_days_ahead_catches_up_nothing_until_a_person_says_so(office: Office) -> None:
     schedule(office, nightly={"schedule": {"cron": "*/5 * * * *", "catch_up": "all", "max": 1000}})
-    one = office.scheduler()
-    one.tick(office.project)
+    scheduler = office.scheduler()
+    scheduler.tick(office.project)
 
     office.set_clock(30 * DAY)
-    one.tick(office.project)
-    one.tick(office.project)
+    scheduler.tick(office.project)
+    scheduler.tick(office.project)
     jumped = office.slots()
     office.sleep(5 * MINUTE)
-    one.tick(office.project)
+    scheduler.tick(office.project)
 
     assert jumped == []
     assert office.slots() == [("12-20 06:00", "due")]
@@ -212,10 +210,10 @@ def test_a_confirmed_clock_lets_the_jobs_catch_up_as_they_say_and_ends_the_troub
         hourly={"schedule": {"cron": "0 * * * *", "catch_up": "skip"}},
         daily={"schedule": "0 6 * * *"},
     )
-    one = office.scheduler()
-    one.tick(office.project)
+    scheduler = office.scheduler()
+    scheduler.tick(office.project)
     office.set_clock(30 * DAY)
-    one.tick(office.project)
+    scheduler.tick(office.project)
 
     confirmed = office.confirm_clock(lose=True)
     again = office.confirm_clock()
@@ -230,38 +228,38 @@ def test_a_confirmed_clock_lets_the_jobs_catch_up_as_they_say_and_ends_the_troub
 
 
 def test_a_clock_that_was_set_ahead_and_back_costs_no_slot(office: Office) -> None:
-    one = office.scheduler()
-    one.tick(office.project)
+    scheduler = office.scheduler()
+    scheduler.tick(office.project)
     office.set_clock(30 * DAY)
-    one.tick(office.project)
+    scheduler.tick(office.project)
     office.sleep(10 * MINUTE)
     office.set_clock(-30 * DAY)
-    one.tick(office.project)
+    scheduler.tick(office.project)
     office.confirm_clock()
 
     office.sleep(DAY)
-    one.tick(office.project)
+    scheduler.tick(office.project)
 
     assert [slot for slot, _ in office.slots() if slot.startswith("11-2")] == ["11-20 06:00", "11-21 06:00"]
 
 
 def test_an_hour_that_the_clock_shows_twice_runs_nothing_twice(office: Office) -> None:
     schedule(office, nightly={"schedule": "*/10 * * * *"})
-    one = office.scheduler()
-    one.tick(office.project)
+    scheduler = office.scheduler()
+    scheduler.tick(office.project)
     for _ in range(6):
         office.sleep(10 * MINUTE)
-        one.tick(office.project)
+        scheduler.tick(office.project)
         office.run_oldest()
     before = office.slots()
 
     office.set_clock(-HOUR)
     for _ in range(6):
         office.sleep(10 * MINUTE)
-        one.tick(office.project)
+        scheduler.tick(office.project)
     again = office.slots()
     office.sleep(10 * MINUTE)
-    one.tick(office.project)
+    scheduler.tick(office.project)
 
     assert again == before
     assert office.slots()[-1] == ("11-20 07:00", "due")
@@ -269,13 +267,13 @@ def test_an_hour_that_the_clock_shows_twice_runs_nothing_twice(office: Office) -
 
 
 def test_a_small_step_of_the_clock_is_no_trouble(office: Office) -> None:
-    one = office.scheduler()
-    one.tick(office.project)
+    scheduler = office.scheduler()
+    scheduler.tick(office.project)
 
     for step in (dt.timedelta(minutes=9), -dt.timedelta(minutes=9), dt.timedelta(seconds=-1)):
         office.set_clock(step)
         office.sleep(MINUTE)
-        one.tick(office.project)
+        scheduler.tick(office.project)
 
     assert office.troubles() == []
 
@@ -284,36 +282,36 @@ def test_a_second_that_happens_twice_makes_one_slot(office: Office) -> None:
     """A leap second, as a clock without them shows it."""
     office.clock.now = at("12-31 23:59:59")
     schedule(office, nightly={"schedule": "* * * * *"})
-    one = office.scheduler()
-    one.tick(office.project)
+    scheduler = office.scheduler()
+    scheduler.tick(office.project)
 
     office.sleep(dt.timedelta(seconds=1))
-    one.tick(office.project)
+    scheduler.tick(office.project)
     office.set_clock(dt.timedelta(seconds=-1))
-    one.tick(office.project)
+    scheduler.tick(office.project)
     office.sleep(dt.timedelta(seconds=1))
-    one.tick(office.project)
+    scheduler.tick(office.project)
 
     assert len(office.slots()) == 1
 
 
 def test_a_leap_day_is_due_in_a_leap_year_only(office: Office) -> None:
     schedule(office, nightly={"schedule": "0 6 29 2 *"})
-    one = office.scheduler()
-    one.tick(office.project)
+    scheduler = office.scheduler()
+    scheduler.tick(office.project)
 
     for _ in range(40):
         office.sleep(31 * DAY)
-        one.tick(office.project)
+        scheduler.tick(office.project)
 
     with office.store.read() as tx:
         assert [row.slot.isoformat() for row in stored.listed(tx)] == ["2028-02-29T06:00:00+00:00"]
 
 
 def test_time_that_passed_while_the_host_was_off_is_no_jump(office: Office) -> None:
-    one = office.scheduler()
-    one.tick(office.project)
-    one.stop()
+    scheduler = office.scheduler()
+    scheduler.tick(office.project)
+    scheduler.stop()
 
     office.sleep(3 * DAY)
     office.boot, office.awake = "boot-2", dt.timedelta(minutes=2)
@@ -333,7 +331,7 @@ def test_every_missed_slot_and_every_schedule_is_in_the_audit_log(office: Office
     office.scheduler().tick(office.project)
 
     with office.store.read() as tx:
-        events = {one.event: one.body for one in log.entries(tx)}
+        events = {entry.event: entry.body for entry in log.entries(tx)}
     assert events["schedule.taken_up"]["cron"] == "0 * * * *"
     assert events["slot.missed"]["slots"] == 2
     assert log.verify(office.store).intact

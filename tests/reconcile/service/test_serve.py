@@ -86,8 +86,8 @@ def silent_server() -> Iterator[int]:
         threading.Thread(target=accept, daemon=True).start()
         yield int(listening.getsockname()[1])
         listening.shutdown(socket.SHUT_RDWR)
-    for one in kept:
-        one.close()
+    for item in kept:
+        item.close()
 
 
 def asleep(seconds: int) -> str:
@@ -114,15 +114,15 @@ def _is_asleep() -> bool:
     engine = sa.create_engine(POSTGRES)
     asked = sa.text("select count(*) from pg_stat_activity where query like '%pg_sleep(3)%' and state = 'active'")
     with engine.connect() as connection:
-        found = connection.execute(asked).scalar_one()
+        result = connection.execute(asked).scalar_one()
     engine.dispose()
-    return int(found) > 1  # one is this question
+    return int(result) > 1  # one is this question
 
 
 def finished(store: Store) -> Counter[str]:
     """How often each run was finished, by the audit log."""
     with store.read() as tx:
-        return Counter(one.body["run"] for one in log.entries(tx, event="run.finished"))
+        return Counter(entry.body["run"] for entry in log.entries(tx, event="run.finished"))
 
 
 def test_what_is_due_is_run_and_told_and_a_stop_ends_with_0(place: Place) -> None:
@@ -133,7 +133,7 @@ def test_what_is_due_is_run_and_told_and_a_stop_ends_with_0(place: Place) -> Non
         code = server.stop()
 
         assert code == 0
-        assert [one.status for one in slots(store)] == ["succeeded"]
+        assert [slot.status for slot in slots(store)] == ["succeeded"]
         assert len(place.messages()) == 1
         assert log.verify(store).intact
 
@@ -162,7 +162,7 @@ def test_a_schedule_that_was_slept_over_is_caught_up_at_the_start(place: Place) 
         with serving(place.folder) as server:
             server.hear("run.ended", how="succeeded")
 
-        assert Counter(one.status for one in slots(store))["missed"] >= 8
+        assert Counter(slot.status for slot in slots(store))["missed"] >= 8
 
 
 def _schedules(store: Store) -> list[Any]:
@@ -188,25 +188,25 @@ def test_four_servers_share_a_hundred_slots_and_each_is_run_once_though_they_are
         servers = [Serving(place.folder) for _ in range(4)]
         try:
             until(lambda: len(slots(store)) >= 100)
-            wanted = {(one.job, one.slot) for one in slots(store)[-100:]}
+            wanted = {(slot.job, slot.slot) for slot in slots(store)[-100:]}
             for number in range(6):
                 time.sleep(0.5)
                 servers[number % 4].kill()
                 servers[number % 4] = Serving(place.folder)
-            until(lambda: all_ended_of(store, wanted), 240, lambda: str(Counter(one.status for one in slots(store))))
+            until(lambda: all_ended_of(store, wanted), 240, lambda: str(Counter(slot.status for slot in slots(store))))
         finally:
-            for one in servers:
-                one.kill()
+            for server in servers:
+                server.kill()
 
-        mine = [one for one in slots(store) if (one.job, one.slot) in wanted]
-        assert Counter(one.status for one in mine) == {"succeeded": 100}
+        mine = [slot for slot in slots(store) if (slot.job, slot.slot) in wanted]
+        assert Counter(item.status for item in mine) == {"succeeded": 100}
         assert set(finished(store).values()) == {1}
         assert len({message["run"] for message in place.messages()}) == len(place.messages())
         assert log.verify(store).intact
 
 
 def all_ended_of(store: Store, wanted: set[Any]) -> bool:
-    return all(one.status not in ("due", "running") for one in slots(store) if (one.job, one.slot) in wanted)
+    return all(slot.status not in ("due", "running") for slot in slots(store) if (slot.job, slot.slot) in wanted)
 
 
 def test_a_stop_under_load_ends_within_the_grace_and_what_was_under_way_goes_on_later(place: Place) -> None:
@@ -221,12 +221,12 @@ def test_a_stop_under_load_ends_within_the_grace_and_what_was_under_way_goes_on_
 
             assert code == 0
             assert time.monotonic() - begin < 6
-        assert [one.status for one in slots(store, "erp")] == ["due"]
+        assert [slot.status for slot in slots(store, "erp")] == ["due"]
         place.write()
         place.write(jobs={"nightly": {}, "erp": {}})
         with serving(place.folder):
             until(lambda: all_ended(store))
-        assert [one.status for one in slots(store, "erp")] == ["succeeded"]
+        assert [slot.status for slot in slots(store, "erp")] == ["succeeded"]
 
 
 def test_a_second_stop_ends_at_once(place: Place) -> None:
@@ -243,7 +243,7 @@ def test_a_second_stop_ends_at_once(place: Place) -> None:
             server.end()
 
             assert time.monotonic() - begin < 3
-        assert [one.status for one in slots(store, "erp")] == ["due"]
+        assert [slot.status for slot in slots(store, "erp")] == ["due"]
         assert log.verify(store).intact
 
 
@@ -277,7 +277,7 @@ def test_a_source_that_hangs_holds_its_own_share_and_no_more(place: Place) -> No
             request(store, "nightly", 3)
             server.hear("run.ended", 3, job="nightly", how="succeeded")
 
-            assert len([one for one in server.heard("run.started") if one["job"] != "nightly"]) == 2
+            assert len([item for item in server.heard("run.started") if item["job"] != "nightly"]) == 2
 
 
 def test_a_source_that_hangs_is_told_as_not_read_within_the_limit_and_the_other_rules_are_checked(place: Place) -> None:
@@ -288,7 +288,7 @@ def test_a_source_that_hangs_is_told_as_not_read_within_the_limit_and_the_other_
             server.hear("message.sent", seconds=30)
 
         [message] = place.messages()
-        assert [one["rule"] for one in message["rules"]] == ["twice"]
+        assert [rule["rule"] for rule in message["rules"]] == ["twice"]
         assert len(message["failures"]) == 1
 
 
@@ -304,7 +304,7 @@ def test_a_paused_job_stops_at_once_and_goes_on_when_resumed(place: Place) -> No
             server.hear("run.ended", job="erp")
             request(store, "nightly")
             server.hear("run.ended", job="nightly", how="succeeded")
-            assert [one.status for one in slots(store, "erp")] == ["due"]
+            assert [slot.status for slot in slots(store, "erp")] == ["due"]
 
             with store.begin() as tx:
                 pauses.resume(tx, pauses.of_job("erp"), "maria")
@@ -323,7 +323,7 @@ def test_a_broken_configuration_keeps_the_release_and_is_told_once_and_so_is_its
         (place.folder / "reconcile.yaml").write_text(good)
         until(lambda: len(place.messages()) == 3, 30)
 
-        assert [bool(one.get("trouble")) for one in place.messages()] == [True, False, True]
+        assert [bool(message.get("trouble")) for message in place.messages()] == [True, False, True]
         assert "reconcile.yaml:" in json.dumps(place.messages()[0])
 
 
@@ -403,11 +403,11 @@ def test_the_children_of_a_server_that_is_killed_end_and_another_server_goes_on(
         try:
             request(store, "erp", sources=("erp", "shop"))
             until(lambda: bool(first.heard("run.started") or second.heard("run.started")))
-            owner, other = (first, second) if first.heard("run.started") else (second, first)
+            owner, another = (first, second) if first.heard("run.started") else (second, first)
             below = children(owner.process.pid)
 
             os.kill(owner.process.pid, signal.SIGKILL)
-            other.hear("run.started", seconds=90)
+            another.hear("run.started", seconds=90)
 
             until(lambda: not [pid for pid in below if Path(f"/proc/{pid}/exe").exists()], 30)
         finally:
@@ -451,8 +451,8 @@ def test_a_restore_under_a_server_is_told_as_what_it_is_and_asks_nobody_to_run_a
         backup.make(store, place.folder / "state.backup")
 
         restore.restore(store, place.folder / "state.backup", actor="eve", yes=True)
-        [said] = server.hear("store.reopened")
+        [output] = server.hear("store.reopened")
 
-        assert "serve continues from the backup" in said["why"]
+        assert "serve continues from the backup" in output["why"]
         assert not server.heard("duty.failed")
         assert server.stop() == 0

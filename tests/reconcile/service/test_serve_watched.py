@@ -1,7 +1,5 @@
 """`reconcile serve` as those who watch it see it: over HTTP, in its log, and in the spans of its runs."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -32,8 +30,8 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(folder: Path) -> Iterator[Store]:
-    with Store.open("sqlite:///state.db", folder) as one:
-        yield one
+    with Store.open("sqlite:///state.db", folder) as item:
+        yield item
 
 
 def write(folder: Path, **more: Any) -> None:

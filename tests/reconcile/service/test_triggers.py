@@ -42,7 +42,7 @@ WATCH = {"b": {"rules": "all", "watch": ["payments", "refunds"]}}
 def project(folder: Path, jobs: dict[str, Any]) -> Project:
     """Two datasets of one folder of files, a rule for one of them, and these jobs."""
     (folder / "in").mkdir(exist_ok=True)
-    said = {
+    settings = {
         "sources": {"bank": {"type": "files", "root": "in"}},
         "datasets": {name: {"source": "bank", "path": f"{name}-*.csv"} for name in ("payments", "refunds")},
         "rules": {"twice": {"kind": "duplicates", "dataset": "payments", "key": "reference"}},
@@ -50,7 +50,7 @@ def project(folder: Path, jobs: dict[str, Any]) -> Project:
         "channels": {"ops": {"type": "file", "path": "ops.txt"}},
         "alerts": ["ops"],
     }
-    (folder / "reconcile.yaml").write_text(json.dumps(said), encoding="utf-8")
+    (folder / "reconcile.yaml").write_text(json.dumps(settings), encoding="utf-8")
     return config.load(folder / "reconcile.yaml")
 
 
@@ -296,7 +296,7 @@ def test_a_look_at_the_other_jobs_reads_no_more_than_what_is_new(tmp_path: Path)
     """However many runs there were, a tick asks an index."""
     asked: list[str] = []
     with Store.open("sqlite:///reconcile.db", tmp_path) as store, store.read() as tx:
-        sa.event.listen(tx.connection, "before_cursor_execute", lambda *said: asked.append(said[2]))
+        sa.event.listen(tx.connection, "before_cursor_execute", lambda *output: asked.append(output[2]))
         stored_triggers.answered(tx)
         explained = tx.connection.exec_driver_sql(f"explain query plan {asked[0]}", ("succeeded", "rules"))
         plans = [row[3] for row in explained]
@@ -531,11 +531,11 @@ def test_the_same_key_twice_is_one_run_also_after_it_ended(plant: Plant) -> None
     again = plant.request("2026-11-21")
     plant.start()
     running = plant.request("2026-11-21")
-    other = plant.request("2026-11-22")
+    second = plant.request("2026-11-22")
 
     assert (again.is_new, again.run, again.status) == (False, first.run, "due")
     assert (running.is_new, running.run, running.status) == (False, first.run, "running")
-    assert (other.is_new, other.run == first.run) == (True, False)
+    assert (second.is_new, second.run == first.run) == (True, False)
 
 
 def test_requests_without_a_key_are_each_a_run_also_at_the_same_moment(plant: Plant) -> None:
@@ -561,10 +561,10 @@ def test_of_processes_that_ask_with_one_key_at_once_one_makes_the_run(plant: Pla
             print(asked.is_new, asked.run)
         """
 
-    said = in_parallel(4, code, plant.url, plant.folder)
+    answer = in_parallel(4, code, plant.url, plant.folder)
 
-    assert sorted(line.split()[0] for line in said) == ["False", "False", "False", "True"]
-    assert len({line.split()[1] for line in said}) == 1
+    assert sorted(line.split()[0] for line in answer) == ["False", "False", "False", "True"]
+    assert len({line.split()[1] for line in answer}) == 1
 
 
 # The command
@@ -579,10 +579,10 @@ def shop(tmp_path: Path) -> cli.Project:
 def test_the_command_says_the_run_and_whether_it_was_there_already(shop: cli.Project) -> None:
     first = shop("trigger", "b", "--key", "import 7", "--json", RECONCILE_ACTOR="ada")
     again = shop("trigger", "b", "--key", "import 7")
-    other = shop("trigger", "b")
+    answer = shop("trigger", "b")
 
-    said = first.json
-    assert said | {"run": "", "slot": ""} == {
+    document = first.json
+    assert document | {"run": "", "slot": ""} == {
         "job": "b",
         "run": "",
         "slot": "",
@@ -590,11 +590,11 @@ def test_the_command_says_the_run_and_whether_it_was_there_already(shop: cli.Pro
         "new": True,
         "paused": None,
     }
-    assert (first.code, again.code, other.code) == (0, 0, 0)
-    assert f"was already requested and is due  {said['run']}" in again.out
-    assert "is queued" in other.out
-    assert said["run"] not in other.out
-    assert "No `reconcile serve` is running on this state" in other.err
+    assert (first.code, again.code, answer.code) == (0, 0, 0)
+    assert f"was already requested and is due  {document['run']}" in again.out
+    assert "is queued" in answer.out
+    assert document["run"] not in answer.out
+    assert "No `reconcile serve` is running on this state" in answer.err
     assert shop("audit", "--json", "--event", "slot.requested").out.count('"ada"') == 1
 
 

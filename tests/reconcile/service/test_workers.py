@@ -1,7 +1,5 @@
 """Workers: which slot is taken next, by whom, and what becomes of it however its run ends."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -133,12 +131,12 @@ def test_a_job_runs_once_at_a_time(crew: Crew) -> None:
 
 def test_a_source_with_a_limit_is_read_by_so_many_runs_of_all_processes(crew: Crew) -> None:
     project = crew.project("erp-1", "erp-2", "erp-3", erp=2, max_parallel=9)
-    other = Workers(crew.office.store, crew.start)
+    workers = Workers(crew.office.store, crew.start)
     for job in project.jobs:
         crew.due(job)
 
     crew.workers.tick(project)
-    other.tick(project)
+    workers.tick(project)
 
     assert len(crew.runs) == 2
 
@@ -235,14 +233,14 @@ def test_what_a_dead_process_had_taken_is_taken_over_and_its_own_word_counts_no_
     with crew.office.store.begin() as tx:
         gone = {"host": "h", "boot": "another", "pids": "", "pid": 1, "started": 0, "boot_deadline": 0}
         stored.renew(tx, crew.runs["nightly"].row, gone, tx.now)
-    zombie, other = crew.runs["nightly"], Workers(crew.office.store, crew.start)
+    zombie, workers = crew.runs["nightly"], Workers(crew.office.store, crew.start)
 
-    other.tick(project)
+    workers.tick(project)
     zombie.came_to = RunOutcome("failed", "too late")
     crew.workers.settle()
 
     row = crew.row("nightly")
-    assert (row.status, row.attempts, other.rescued) == ("running", 2, 1)
+    assert (row.status, row.attempts, workers.rescued) == ("running", 2, 1)
     assert len(crew.office.entries("slot.rescued")) == 1
 
 

@@ -1,7 +1,5 @@
 """Findings in a spreadsheet: what an export holds, and the decisions that come back in it."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -115,8 +113,8 @@ def change(file: Path, how: Callable[[list[Cells]], object]) -> None:
 
 def by_key(world: World) -> dict[str, str]:
     """The states of findings by their e-mail."""
-    found = world.command("findings", "--state", "all", "--all", "--json").json
-    return {finding["key"]["email"]: finding["state"] for finding in found}
+    document = world.command("findings", "--state", "all", "--all", "--json").json
+    return {finding["key"]["email"]: finding["state"] for finding in document}
 
 
 def export(world: World, name: str, *options: str) -> Path:

@@ -4,8 +4,6 @@
 that schema; a state that is kept is never written again.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import tempfile
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Every version opens the states that earlier ones wrote, and goes on where they stopped."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

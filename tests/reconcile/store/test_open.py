@@ -1,7 +1,5 @@
 """Opening a store: what it creates, what it refuses, and how two processes share its birth."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import sqlite3
@@ -66,9 +64,9 @@ def test_the_migrations_build_exactly_the_tables_the_program_uses(migrated: sa.C
     context = MigrationContext.configure(migrated, opts=options)
     differences = compare_metadata(context, tables.metadata)
     checks = {
-        (table, found["name"], found["sqltext"].strip("()").replace("::text", ""))
+        (table, get_check_constraint["name"], get_check_constraint["sqltext"].strip("()").replace("::text", ""))
         for table in tables.metadata.tables
-        for found in sa.inspect(migrated).get_check_constraints(table)
+        for get_check_constraint in sa.inspect(migrated).get_check_constraints(table)
     }
 
     assert differences == []
@@ -92,7 +90,7 @@ def _shape(connection: sa.Connection) -> dict[str, list[str]]:
     return {
         table: sorted(
             [
-                *(f"{one | {'type': repr(one['type'])}}" for one in seen.get_columns(table)),
+                *(f"{get_column | {'type': repr(get_column['type'])}}" for get_column in seen.get_columns(table)),
                 *map(str, seen.get_foreign_keys(table)),
                 *map(str, seen.get_unique_constraints(table)),
                 *map(str, seen.get_check_constraints(table)),
@@ -303,13 +301,15 @@ def test_a_file_that_is_not_a_database_is_left_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(errors.StoreUnreadable, match="file is not a database"):
         Store.open(STATE, tmp_path)
     assert file.read_text() == "name,amount\n" * 500
-    assert [one.name for one in tmp_path.iterdir()] == ["reconcile.db"]
+    assert [path.name for path in tmp_path.iterdir()] == ["reconcile.db"]
 
 
 def test_another_programs_sqlite_file_is_left_as_it_is(tmp_path: Path) -> None:
     file = tmp_path / "reconcile.db"
-    with sqlite3.connect(file) as other:
-        other.executescript("CREATE TABLE meta (id); CREATE TABLE orders (id); CREATE TABLE a (x); CREATE TABLE b (x)")
+    with sqlite3.connect(file) as connection:
+        connection.executescript(
+            "CREATE TABLE meta (id); CREATE TABLE orders (id); CREATE TABLE a (x); CREATE TABLE b (x)"
+        )
     before = file.read_bytes()
 
     with pytest.raises(errors.StoreForeign, match="has the tables a, b, meta and 1 more"):
@@ -374,14 +374,14 @@ def test_a_postgresql_schema_of_another_program_is_refused(postgres_url: str, tm
 
 def test_a_locked_sqlite_file_is_told_after_the_patience_is_over(tmp_path: Path) -> None:
     Store.open(STATE, tmp_path).close()
-    other = sqlite3.connect(tmp_path / "reconcile.db", isolation_level=None)
-    other.execute("BEGIN EXCLUSIVE")
+    connection = sqlite3.connect(tmp_path / "reconcile.db", isolation_level=None)
+    connection.execute("BEGIN EXCLUSIVE")
 
     store = Store.open(STATE, tmp_path, patience=dt.timedelta(milliseconds=100))
     with pytest.raises(errors.StoreLocked, match=r"stayed locked by another process for 0\.1 s"), store.begin():
         pytest.fail("two writers at once")
     store.close()
-    other.close()
+    connection.close()
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Before-images are sealed with a key of the configuration: they open with it, as what they are, and not otherwise."""
 
-from __future__ import annotations
-
 import base64
 import json
 import sqlite3
@@ -121,8 +119,8 @@ def test_any_change_of_a_sealed_text_is_seen(data: st.DataObject) -> None:
     seals = Seals([ONE])
     sealed = seals.seal(CANARY, "b1")
     place = data.draw(st.integers(0, len(sealed) - 1))
-    other = data.draw(st.sampled_from("ABCabc019-_.=|é"))
-    changed = sealed[:place] + other + sealed[place + 1 :]
+    second = data.draw(st.sampled_from("ABCabc019-_.=|é"))
+    changed = sealed[:place] + second + sealed[place + 1 :]
 
     if changed == sealed:
         return
@@ -171,11 +169,11 @@ def test_the_store_seals_with_the_configured_keys(tmp_path: Path) -> None:
 def test_the_key_is_no_part_of_the_release_and_its_name_is(tmp_path: Path) -> None:
     text = TEXT + "encryption_key: ${secret:KEY}\n"
 
-    one, other = (loaded(tmp_path, text, {"KEY": key.hex()}) for key in (ONE, TWO))
+    first, second = (loaded(tmp_path, text, {"KEY": key.hex()}) for key in (ONE, TWO))
     renamed = loaded(tmp_path, text.replace("KEY", "TOKEN"), {"TOKEN": ONE.hex()})
 
-    assert one.release == other.release
-    assert one.release != renamed.release
+    assert first.release == second.release
+    assert first.release != renamed.release
 
 
 @dataclass
@@ -212,15 +210,15 @@ def test_a_plan_whose_key_is_gone_waits_for_it_and_keeps_nothing_else_from_runni
     sealed.world.add((8, "c@x", "Cleo"), (9, "c@x", "Clio"))
 
     with sealed.open("b") as application:
-        [said] = application.run("nightly").rules
-        assert (said.cleaning.proposed, said.cleaning.held_up) == (1, True)
-        assert "add that key" in said.cleaning.reasons[0]
+        [rule] = application.run("nightly").rules
+        assert (rule.cleaning.proposed, rule.cleaning.held_up) == (1, True)
+        assert "add that key" in rule.cleaning.reasons[0]
         for name in sealed.world.findings():
             application.decisions("anna").approve(name)
     assert sealed.world.shop.ids() == [1, 2, 3, 8]
 
     with sealed.open("a") as application:
-        application.decisions("anna").retry(min(sealed.world.plans(), key=lambda one: one.created_at).finding)
+        application.decisions("anna").retry(min(sealed.world.plans(), key=lambda plan: plan.created_at).finding)
     assert (sealed.world.shop.ids(), sealed.world.intact()) == ([1, 3, 8], True)
 
 

@@ -1,7 +1,5 @@
 """Transactions of the store: whole or not at all, on the store's clock, and errors in words."""
 
-from __future__ import annotations
-
 import datetime as dt
 import sqlite3
 import threading
@@ -251,9 +249,9 @@ def test_json_comes_back_as_it_went_in_on_both_databases(value: object, store: S
         add_release(tx, "a", config=value)
 
     with store.read() as tx:
-        found = tx.connection.execute(sa.select(tables.releases.c.config)).scalar_one()
-    assert found == value
-    assert type(found) is type(value)
+        result = tx.connection.execute(sa.select(tables.releases.c.config)).scalar_one()
+    assert result == value
+    assert type(result) is type(value)
 
 
 def test_words_sort_by_code_point_on_both_databases(store: Store) -> None:
@@ -299,9 +297,9 @@ def postgres_error(state: str | None) -> sa.exc.DBAPIError:
     ],
 )
 def test_each_sqlite_error_is_told_in_its_words(name: str, expected: type[errors.StoreError] | None) -> None:
-    found = errors.in_words(sqlite_error(name), "here", SECOND)
+    result = errors.in_words(sqlite_error(name), "here", SECOND)
 
-    assert (None if found is None else type(found)) is expected
+    assert (None if result is None else type(result)) is expected
 
 
 @pytest.mark.parametrize(
@@ -330,10 +328,10 @@ def test_each_sqlite_error_is_told_in_its_words(name: str, expected: type[errors
 def test_each_postgresql_error_is_told_in_its_words(
     state: str | None, running: type[errors.StoreError] | None, committing: type[errors.StoreError] | None
 ) -> None:
-    found = [errors.in_words(postgres_error(state), "here", SECOND, committing=when) for when in (False, True)]
+    collected = [errors.in_words(postgres_error(state), "here", SECOND, committing=when) for when in (False, True)]
 
-    assert [None if one is None else type(one) for one in found] == [running, committing]
-    assert all("\n" not in str(one) for one in found)
+    assert [None if item is None else type(item) for item in collected] == [running, committing]
+    assert all("\n" not in str(item) for item in collected)
 
 
 @pytest.mark.parametrize("job", [None, "nightly"])

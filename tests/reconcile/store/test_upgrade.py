@@ -1,7 +1,5 @@
 """Upgrades: the next version opens a store of every schema up to now, with rows in every state, and goes on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,8 @@ from tests.support import filled, next_version
 from tests.support.runs import START, ChargesProject, charge, twice
 from tests.support.servers import STATE
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
 def url(request: pytest.FixtureRequest) -> str:
@@ -20,14 +20,12 @@ def url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.parametrize("revision", filled.REVISIONS)
-@pytest.mark.slow
 def test_there_is_a_row_for_every_table_of_every_schema(revision: str, tmp_path: Path) -> None:
     filled.build(STATE, tmp_path, revision)
 
     assert [name for name, rows in filled.stored(STATE, tmp_path).items() if not rows] == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("revision", filled.REVISIONS)
 def test_an_upgrade_keeps_every_row_as_it_was(
     revision: str, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -53,7 +51,6 @@ def _texts(rows: list[filled.Row], columns: list[str]) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("revision", filled.REVISIONS)
-@pytest.mark.slow
 def test_a_run_that_was_under_way_goes_on_after_the_upgrade(
     revision: str, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -66,7 +63,7 @@ def test_a_run_that_was_under_way_goes_on_after_the_upgrade(
     assert (ended["run"], ended["status"]) == (filled.RUNNING, "succeeded")
     [run] = [row for row in filled.stored(url, shop.folder)["runs"] if row["id"] == filled.RUNNING]
     assert (run["attempt"], run["status"]) == (2, "succeeded")
-    told = [one["id"] for one in shop.messages()]
+    told = [message["id"] for message in shop.messages()]
     assert {"m-queued", "m-sending"} < set(told)
     assert len(told) == 3
     assert {row["id"]: row["state"] for row in shop.cli("findings", "--state", "all", "--json").json}.items() >= {
@@ -77,7 +74,6 @@ def test_a_run_that_was_under_way_goes_on_after_the_upgrade(
     assert shop.chained()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("revision", filled.REVISIONS)
 def test_migrate_says_what_it_would_do_and_what_it_did(revision: str, tmp_path: Path) -> None:
     shop = ChargesProject.at(tmp_path / "shop")

@@ -1,7 +1,5 @@
 """Prometheus as it reads a metrics page: scraped with the configuration that our rules recommend, asked by promtool."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

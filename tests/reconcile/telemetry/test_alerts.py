@@ -1,7 +1,5 @@
 """The shipped alerts, evaluated by promtool over our own metrics pages and over the cases beside the alerts."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 from collections.abc import Iterator

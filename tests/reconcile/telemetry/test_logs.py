@@ -1,7 +1,5 @@
 """What serve logs: one line an event, the same from every process, and never a secret, data or a traceback."""
 
-from __future__ import annotations
-
 import datetime as dt
 import io
 import json
@@ -59,11 +57,16 @@ def test_an_event_is_one_line_of_json_with_its_time_level_and_name_first() -> No
     log().info("run.started", job="nightly", attempt=1, why=None)
 
     [line] = stream.getvalue().splitlines()
-    one = json.loads(line)
-    assert list(one) == ["at", "level", "event", "job", "attempt", "why"]
-    assert (one["level"], one["event"], one["job"], one["why"]) == ("info", "run.started", "nightly", None)
-    assert one["at"].endswith("Z")
-    assert abs(dt.datetime.fromisoformat(one["at"]) - dt.datetime.now(dt.UTC)) < dt.timedelta(minutes=1)
+    document = json.loads(line)
+    assert list(document) == ["at", "level", "event", "job", "attempt", "why"]
+    assert (document["level"], document["event"], document["job"], document["why"]) == (
+        "info",
+        "run.started",
+        "nightly",
+        None,
+    )
+    assert document["at"].endswith("Z")
+    assert abs(dt.datetime.fromisoformat(document["at"]) - dt.datetime.now(dt.UTC)) < dt.timedelta(minutes=1)
 
 
 def test_for_people_it_is_one_line_of_words_with_colours_on_a_terminal_only() -> None:
@@ -85,7 +88,7 @@ def test_quiet_leaves_warnings_and_errors() -> None:
     log().warning("listener.open")
     log().error("duty.failed")
 
-    assert [one["event"] for one in logged(stream)] == ["listener.open", "duty.failed"]
+    assert [line["event"] for line in logged(stream)] == ["listener.open", "duty.failed"]
 
 
 def test_secrets_become_stars_wherever_they_stand() -> None:
@@ -96,10 +99,10 @@ def test_secrets_become_stars_wherever_they_stand() -> None:
     )
 
     assert "hidden" not in stream.getvalue()
-    [one] = logged(stream)
-    assert one["key"] == "***"
-    assert one["place"] == "postgresql://u:***@db/x?password=***"
-    assert one["many"] == [{"a": "***"}]
+    [line] = logged(stream)
+    assert line["key"] == "***"
+    assert line["place"] == "postgresql://u:***@db/x?password=***"
+    assert line["many"] == [{"a": "***"}]
 
 
 def test_an_exception_leaves_its_class_and_nothing_it_says() -> None:
@@ -112,8 +115,8 @@ def test_an_exception_leaves_its_class_and_nothing_it_says() -> None:
 
     assert "Petersen" not in stream.getvalue()
     assert "Traceback" not in stream.getvalue()
-    [one] = logged(stream)
-    assert (one["error"], one["why"], one["level"]) == ("ValueError", "<ValueError>", "error")
+    [line] = logged(stream)
+    assert (line["error"], line["why"], line["level"]) == ("ValueError", "<ValueError>", "error")
 
 
 def test_what_libraries_log_and_warn_of_comes_out_the_same_way_from_warnings_upwards() -> None:
@@ -146,8 +149,8 @@ def test_a_thread_that_fails_is_one_line_without_its_traceback() -> None:
     thread.start()
     thread.join()
 
-    [one] = logged(stream)
-    assert (one["event"], one["thread"], one["error"]) == ("thread.failed", "beat", "KeyError")
+    [line] = logged(stream)
+    assert (line["event"], line["thread"], line["error"]) == ("thread.failed", "beat", "KeyError")
 
 
 @pytest.mark.parametrize("json_lines", [True, False])
@@ -179,9 +182,15 @@ def test_values_of_every_kind_are_shown_plainly_and_strangers_by_their_class() -
 
     log().info("x", at_=local, d=Decimal("1.50"), p=Path("/srv/x"), o=object(), t=dt.timedelta(minutes=1), n=(1, True))
 
-    [one] = logged(stream)
-    assert one["at_"] == "2026-11-21T06:00:00Z"
-    assert (one["d"], one["p"], one["o"], one["t"], one["n"]) == ("1.50", "/srv/x", "<object>", "0:01:00", [1, True])
+    [line] = logged(stream)
+    assert line["at_"] == "2026-11-21T06:00:00Z"
+    assert (line["d"], line["p"], line["o"], line["t"], line["n"]) == (
+        "1.50",
+        "/srv/x",
+        "<object>",
+        "0:01:00",
+        [1, True],
+    )
 
 
 def test_a_log_that_nobody_takes_stops_no_work() -> None:
@@ -214,7 +223,7 @@ threads = [threading.Thread(target=say) for _ in range(3)]
 
     with place.open("ab") as file:
         children = [subprocess.Popen([sys.executable, "-c", code, str(n)], stderr=file) for n in range(3)]
-        assert [one.wait(60) for one in children] == [0, 0, 0]
+        assert [child.wait(60) for child in children] == [0, 0, 0]
 
     lines = [json.loads(line) for line in place.read_text(encoding="utf-8").splitlines()]
     assert len(lines) == 3 * 3 * 150

@@ -1,7 +1,5 @@
 """Metrics: what happened in this process, what stands in the store, and that the pages name every one of them."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import re
@@ -66,11 +64,11 @@ class Server:
         """Every sample by its name and labels, as a scraper that comes after a while sees it."""
         self.seconds += FRESH
         text = self.metrics.page()[0].decode()
-        found: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
+        settings: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
         for family in text_string_to_metric_families(text):
             for sample in family.samples:
-                found.setdefault(sample.name, {})[tuple(sorted(sample.labels.items()))] = sample.value
-        return found
+                settings.setdefault(sample.name, {})[tuple(sorted(sample.labels.items()))] = sample.value
+        return settings
 
     def value(self, name: str, **labels: str) -> float | None:
         return self.read().get(f"reconcile_{name}", {}).get(tuple(sorted(labels.items())))
@@ -323,7 +321,7 @@ def test_counting_never_walks_through_what_is_over_and_reads_no_finding(server: 
     plans = []
     with server.store.read() as tx:
         for statement, parameters in [
-            one for one in asked if re.search(r"FROM (slots|outbox|wanted|findings)\b", one[0])
+            item for item in asked if re.search(r"FROM (slots|outbox|wanted|findings)\b", item[0])
         ]:
             plan = tx.connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
             plans += [str(row[3]) for row in plan]
@@ -337,13 +335,13 @@ def test_it_reads_the_same_from_postgresql(server: Server, postgres_url: str, tm
     server.application.run_slot("nightly", server.clock.now, "request")
     here = {name for name in server.read() if name.startswith("reconcile_")}
     with Store.open(postgres_url, tmp_path, clock=server.clock) as store:
-        there = Server(Application(server.application.project, store=store), server.clock)
-        there.application.run_slot("nightly", server.clock.now, "request")
+        present = Server(Application(server.application.project, store=store), server.clock)
+        present.application.run_slot("nightly", server.clock.now, "request")
 
         disk = {"reconcile_state_free_bytes", "reconcile_state_free_files"}
-        assert {name for name in there.read() if name.startswith("reconcile_")} == here - disk
-        assert there.value("last_success_timestamp_seconds", reconcile_job="nightly") == server.clock.now.timestamp()
-        assert there.value("findings", rule="twice", state="open", severity="high") == 1
+        assert {name for name in present.read() if name.startswith("reconcile_")} == here - disk
+        assert present.value("last_success_timestamp_seconds", reconcile_job="nightly") == server.clock.now.timestamp()
+        assert present.value("findings", rule="twice", state="open", severity="high") == 1
 
 
 @pytest.mark.slow
@@ -368,11 +366,11 @@ def test_a_scraper_that_asks_for_openmetrics_gets_it(server: Server) -> None:
 
 def names(server: Server) -> set[str]:
     """As they are asked for in Prometheus; the samples of a histogram count as one."""
-    found = set()
+    result = set()
     for family in server.metrics.registry.collect():
         if family.name.startswith("reconcile_"):
-            found.add(f"{family.name}_total" if family.type == "counter" else family.name)
-    return found
+            result.add(f"{family.name}_total" if family.type == "counter" else family.name)
+    return result
 
 
 @pytest.mark.slow
@@ -385,9 +383,9 @@ def test_the_table_of_metrics_is_complete_with_kinds_and_labels(server: Server) 
     for name, (kind, labels, meaning) in table.items():
         assert kind == kinds[name], name
         assert meaning, name
-        said = set(re.findall(r"`(\w+)`", labels))
+        matches = set(re.findall(r"`(\w+)`", labels))
         for sample in (name, f"{name}_bucket", f"{name}_count"):
-            assert all({label for label, _ in by} - {"le"} == said for by in server.read().get(sample, {})), sample
+            assert all({label for label, _ in by} - {"le"} == matches for by in server.read().get(sample, {})), sample
 
 
 def test_every_metric_of_the_example_alerts_is_there_and_every_alert_says_what_it_means(server: Server) -> None:
@@ -396,10 +394,10 @@ def test_every_metric_of_the_example_alerts_is_there_and_every_alert_says_what_i
 
     alerts = [rule for group in written["groups"] for rule in group["rules"]]
 
-    assert len({one["alert"] for one in alerts}) == len(alerts) > 5
-    for one in alerts:
-        assert set(one) <= {"alert", "expr", "for", "labels", "annotations"}, one["alert"]
-        assert one["annotations"]["summary"], one["alert"]
-        used = set(re.findall(r"reconcile_\w+", one["expr"])) - {"reconcile_job"}
-        assert used <= names(server) | histograms, one["alert"]
-        assert used or "up{" in one["expr"], one["alert"]
+    assert len({item["alert"] for item in alerts}) == len(alerts) > 5
+    for alert in alerts:
+        assert set(alert) <= {"alert", "expr", "for", "labels", "annotations"}, alert["alert"]
+        assert alert["annotations"]["summary"], alert["alert"]
+        used = set(re.findall(r"reconcile_\w+", alert["expr"])) - {"reconcile_job"}
+        assert used <= names(server) | histograms, alert["alert"]
+        assert used or "up{" in alert["expr"], alert["alert"]

@@ -1,7 +1,5 @@
 """Spans of runs and rules, as a collector gets them; and the cost of a run without traces, or without a collector."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import logging
@@ -45,13 +43,13 @@ class Collector(ThreadingHTTPServer):
     @property
     def spans(self) -> dict[str, Span]:
         """By what they are about."""
-        found = [s for r in self.requests for of in r.resource_spans for by in of.scope_spans for s in by.spans]
-        return {said(span).get("reconcile.rule", span.name): span for span in found}
+        requests = [s for r in self.requests for of in r.resource_spans for by in of.scope_spans for s in by.spans]
+        return {said(span).get("reconcile.rule", span.name): span for span in requests}
 
     @property
     def service(self) -> str:
         attributes = self.requests[0].resource_spans[0].resource.attributes
-        return next(one.value.string_value for one in attributes if one.key == "service.name")
+        return next(attribute.value.string_value for attribute in attributes if attribute.key == "service.name")
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -70,16 +68,19 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def said(span: Span) -> dict[str, Any]:
-    return {one.key: getattr(one.value, str(one.value.WhichOneof("value"))) for one in span.attributes}
+    return {
+        attribute.key: getattr(attribute.value, str(attribute.value.WhichOneof("value")))
+        for attribute in span.attributes
+    }
 
 
 @pytest.fixture
 def collector() -> Iterator[Collector]:
-    one = Collector()
-    threading.Thread(target=one.serve_forever, args=(0.02,), daemon=True).start()
-    yield one
-    one.shutdown()
-    one.server_close()
+    item = Collector()
+    threading.Thread(target=item.serve_forever, args=(0.02,), daemon=True).start()
+    yield item
+    item.shutdown()
+    item.server_close()
 
 
 @pytest.fixture
@@ -213,7 +214,7 @@ def test_a_collector_that_is_not_there_fails_nothing_and_is_told_in_one_sentence
         report = run(folder, traces="http://127.0.0.1:1/v1/traces")
 
     assert report.status == "succeeded"
-    assert [one.getMessage() for one in caplog.records] == [
+    assert [record.getMessage() for record in caplog.records] == [
         "traces could not be sent to http://127.0.0.1; the run is not affected"
     ]
 

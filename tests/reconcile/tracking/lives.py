@@ -1,7 +1,5 @@
 """Lives of findings: steps that hypothesis draws, and a store in which they happen."""
 
-from __future__ import annotations
-
 import datetime as dt
 import functools
 import shutil

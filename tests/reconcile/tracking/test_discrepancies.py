@@ -1,7 +1,5 @@
 """Findings of rules over several datasets: their records in the store, their identity, decisions and erasure."""
 
-from __future__ import annotations
-
 import datetime as dt
 import functools
 from collections.abc import Callable, Iterator
@@ -71,7 +69,7 @@ def test_records_of_two_datasets_with_the_same_id_are_two_records(office: Findin
     office.record(discrepancy("mismatch", "A", [1], [1]))
 
     assert names(office) == {'[["n","1"]]', '[["@","ledger"],["n","1"]]'}
-    assert [(one.role, one.dataset, one.id) for one in office.only().members] == [
+    assert [(member.role, member.dataset, member.id) for member in office.only().members] == [
         ("left", None, (1,)),
         ("right", "ledger", (1,)),
     ]
@@ -123,12 +121,12 @@ def test_a_missing_partner_that_arrives_with_another_amount_continues_the_findin
 
 def test_findings_of_one_key_are_told_apart_by_their_records(office: FindingsOffice) -> None:
     office.record(discrepancy("left_only", "A", [1]), discrepancy("left_only", "A", [2]))
-    marks = {tuple(ids(one.members)): one.fingerprint for one in office.all()}
+    marks = {tuple(ids(finding.members)): finding.fingerprint for finding in office.all()}
 
     office.record(discrepancy("left_only", "A", [2]))
 
-    assert {one.state for one in office.all() if ids(one.members) == [1]} == {State.RESOLVED}
-    assert {tuple(ids(one.members)): one.fingerprint for one in office.all()} == marks
+    assert {finding.state for finding in office.all() if ids(finding.members) == [1]} == {State.RESOLVED}
+    assert {tuple(ids(finding.members)): finding.fingerprint for finding in office.all()} == marks
 
 
 # Growth
@@ -299,7 +297,7 @@ def test_a_pair_that_was_dismissed_across_two_datasets_is_shown_with_a_third_rec
 
     [pair] = office.only().settled_pairs
     assert outcome.reopened == 1
-    assert {(one.dataset, one.id) for one in pair} == {(None, (1,)), ("ledger", (7,))}
+    assert {(item.dataset, item.id) for item in pair} == {(None, (1,)), ("ledger", (7,))}
 
 
 @SETTLING

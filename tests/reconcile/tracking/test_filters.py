@@ -1,7 +1,5 @@
 """Filters of lists of findings, compared with plain Python on both stores and page by page."""
 
-from __future__ import annotations
-
 import datetime as dt
 import random
 import re
@@ -223,12 +221,12 @@ def filtered(browser: Browser, **fields: str) -> Page:
 
 
 def test_a_text_is_sealed_in_the_address_and_matches_only_what_the_list_shows(site: Site) -> None:
-    browser, other = site.browser("bob"), site.browser("rita")
+    browser, other_browser = site.browser("bob"), site.browser("rita")
     sent = browser.send("/review/filter", "/review", wanted="mail1@x")
     address = sent.headers["Location"]
     visible = browser.send("/review/filter", "/review", wanted="P1-a").headers["Location"]
 
-    masked, by_record, of_other = browser.get(address), browser.get(visible), other.get(address)
+    masked, by_record, of_other = browser.get(address), browser.get(visible), other_browser.get(address)
 
     assert "mail1" not in address
     assert [list(parse_qs(urlsplit(link).query)) for link in (address, visible)] == [["text"], ["text"]]
@@ -286,12 +284,14 @@ def test_what_a_field_cannot_mean_is_told_and_the_rest_of_the_filter_stays(site:
 
 
 def test_a_view_is_saved_under_a_name_for_one_person_in_one_browser_and_removed(site: Site) -> None:
-    browser, other = site.browser("vic"), site.browser("rita")
-    other.cookies |= {}
+    browser, other_browser = site.browser("vic"), site.browser("rita")
+    other_browser.cookies |= {}
     sent = browser.send("/review/views", "/review", name="Overdue", rule="payers", older="0", after="x")
     browser.send("/review/views", "/review", name="Mine <b>", assigned="me")
     page = browser.get("/review")
-    other.cookies |= {name: value for name, value in browser.cookies.items() if name.startswith("reconcile-views")}
+    other_browser.cookies |= {
+        name: value for name, value in browser.cookies.items() if name.startswith("reconcile-views")
+    }
     nameless = browser.send("/review/views", "/review", name=" ")
     long = browser.send("/review/views", "/review", name="x" * 41)
     full = [browser.send("/review/views", "/review", name=f"v{n}", rule="x" * 190).status for n in range(15)]
@@ -300,7 +300,7 @@ def test_a_view_is_saved_under_a_name_for_one_person_in_one_browser_and_removed(
     assert sent.headers["Location"] == "/review?rule=payers&older=0"
     links = dict(re.findall(r'<li class="row"><a href="([^"]+)">([^<]+)</a>', page.body.decode()))
     assert links == {"/review?rule=payers&amp;older=0": "Overdue", "/review?assigned=me": "Mine &lt;b&gt;"}
-    assert "Overdue" not in other.get("/review").text
+    assert "Overdue" not in other_browser.get("/review").text
     assert "Overdue" not in "".join(browser.cookies.values())
     assert (nameless.status, long.status) == (422, 422)
     assert "The view was not saved: give it a name" in nameless.text
@@ -335,12 +335,12 @@ def test_all_of_a_filter_are_decided_as_they_were_shown_and_taken_back(
     from reconcile.web.console import review  # noqa: PLC0415 - the page is made smaller for this test
 
     monkeypatch.setattr(review, "SHOWN", 2)
-    browser, other = site.browser("bob"), site.browser("rita")
+    browser, other_browser = site.browser("bob"), site.browser("rita")
     page = browser.get("/review?rule=missing")
     [link] = re.findall(r'href="(/review/all[^"]*)"[^>]*>Select all (\d+) that match', page.body.decode())
     shown = browser.get(link[0].replace("&amp;", "&"))
     names = items(shown)
-    other.send(f"/findings/{names[0]}/handle", f"/findings/{names[0]}")
+    other_browser.send(f"/findings/{names[0]}/handle", f"/findings/{names[0]}")
     fields = {"finding": re.findall(r'name="finding" value="([^"]+)"', shown.body.decode()), "rule": "missing"}
 
     sent = browser.send("/review/decide", "/review", decision="dismiss", note="month end", **fields)

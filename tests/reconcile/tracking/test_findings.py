@@ -1,7 +1,5 @@
 """Findings keep their identity over runs: each line of the semantics is a test."""
 
-from __future__ import annotations
-
 import datetime as dt
 import random
 import re
@@ -52,17 +50,17 @@ from tests.support.store import NOON
 
 @pytest.fixture
 def office(tmp_path: Path) -> Iterator[FindingsOffice]:
-    one = FindingsOffice.new("sqlite:///state.db", tmp_path)
-    yield one
-    one.store.close()
+    item = FindingsOffice.new("sqlite:///state.db", tmp_path)
+    yield item
+    item.store.close()
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
 def any_office(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FindingsOffice]:
     url = "sqlite:///state.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
-    one = FindingsOffice.new(url, tmp_path)
-    yield one
-    one.store.close()
+    item = FindingsOffice.new(url, tmp_path)
+    yield item
+    item.store.close()
 
 
 # Names
@@ -77,9 +75,9 @@ def test_a_fingerprint_is_the_same_for_ever() -> None:
 
 
 def test_a_fingerprint_does_not_depend_on_the_order_of_columns_or_the_form_of_a_number() -> None:
-    one = fingerprint("r", "duplicates", {"a": 1, "b": Decimal("2.50")})
+    item = fingerprint("r", "duplicates", {"a": 1, "b": Decimal("2.50")})
 
-    assert one == fingerprint("r", "duplicates", {"b": Decimal("2.5"), "a": Decimal("1.0")})
+    assert item == fingerprint("r", "duplicates", {"b": Decimal("2.5"), "a": Decimal("1.0")})
 
 
 @pytest.mark.parametrize(
@@ -103,7 +101,7 @@ def test_a_fingerprint_depends_on_rule_kind_key_and_anchor(
 def test_an_id_uses_letters_nobody_misreads_and_is_read_back_however_it_is_typed() -> None:
     written = {short_id(fingerprint("r", "k", {"n": number})) for number in range(300)}
 
-    assert all(re.fullmatch(r"F-[0-9A-HJKMNP-TV-Z]{6}", one) for one in written)
+    assert all(re.fullmatch(r"F-[0-9A-HJKMNP-TV-Z]{6}", item) for item in written)
     assert read_id(" f-o1lI9q ") == "F-01119Q"
 
 
@@ -167,8 +165,8 @@ def test_only_an_edit_of_what_a_rule_matches_changes_its_definition() -> None:
     for same in ({"severity": "low"}, {"owner": "@a"}, {"runbook": "https://x"}, {"was": "q"}, {"engine": "embedded"}):
         assert RuleIdentity.of(_rule(**same)).definition == plain
     assert RuleIdentity.of(_rule(keep={"first": "at"})).definition == plain
-    for other in ({"key": ["name"]}, {"where": "a = 1"}, {"gap": {"at": "1m"}}, {"minimum": 3}, {"distinct": "v"}):
-        assert RuleIdentity.of(_rule(**other)).definition != plain
+    for second in ({"key": ["name"]}, {"where": "a = 1"}, {"gap": {"at": "1m"}}, {"minimum": 3}, {"distinct": "v"}):
+        assert RuleIdentity.of(_rule(**second)).definition != plain
     assert RuleIdentity.of(_rule(), dataset_definition="where x").definition != plain
 
 
@@ -340,7 +338,7 @@ def test_a_first_run_and_the_first_after_an_edit_are_one_summary(office: Finding
         (False, False),
         (False, True),
     ]
-    summaries = {ids(one.members)[0]: one.summary for one in office.all()}
+    summaries = {ids(finding.members)[0]: finding.summary for finding in office.all()}
     assert summaries == {1: True, 3: False, 5: True}
 
 
@@ -359,7 +357,7 @@ def test_what_existed_before_may_be_ignored_until_it_grows(office: FindingsOffic
 
 def test_a_release_that_writes_keys_in_another_way_keeps_findings_and_their_ids(office: FindingsOffice) -> None:
     office.record(group("1231", 1, 2), group("1232", 3, 4), rule=replace(RULE, definition="old"))
-    names = {ids(one.members)[0]: one.id for one in office.all()}
+    names = {ids(finding.members)[0]: finding.id for finding in office.all()}
     decide.dismiss(office.store, names[3], actor="anna")
     now = replace(RULE, definition="new", unversioned="old")
 
@@ -368,7 +366,7 @@ def test_a_release_that_writes_keys_in_another_way_keeps_findings_and_their_ids(
 
     assert (outcome.edited, outcome.new, outcome.resolved) == (True, 0, 0)
     assert (outcome.known, outcome.reopened, later.known) == (1, 1, 2)
-    assert {ids(one.members)[0]: one.id for one in office.all()} == names
+    assert {ids(finding.members)[0]: finding.id for finding in office.all()} == names
     assert office.get(names[1]).key == {"order": "12-31"}
     assert (office.get(names[3]).reason, office.get(names[3]).decided_by) == (
         "values changed since it was decided",
@@ -388,7 +386,7 @@ def test_findings_survive_two_renames_of_their_rule(office: FindingsOffice) -> N
     office.record(group("A", 1, 2))
     office.record(group("B", 3, 4), group("A", 1, 2))
     office.record(group("B", 3, 4))
-    before = {ids(one.members)[0]: one.id for one in office.all()}
+    before = {ids(finding.members)[0]: finding.id for finding in office.all()}
 
     second = replace(RULE, name="paid-twice", was="double-charge")
     third = replace(RULE, name="charged-twice", was="paid-twice")
@@ -397,7 +395,7 @@ def test_findings_survive_two_renames_of_their_rule(office: FindingsOffice) -> N
 
     assert (renamed.new, renamed.known, renamed.first_run, renamed.edited) == (0, 1, False, False)
     assert (again.new, again.known, again.reopened) == (0, 1, 1)
-    assert {ids(one.members)[0]: one.id for one in office.all(rules=("charged-twice",))} == before
+    assert {ids(finding.members)[0]: finding.id for finding in office.all(rules=("charged-twice",))} == before
 
 
 def owner(office: FindingsOffice, mark: str) -> str:
@@ -421,12 +419,12 @@ def test_a_rule_under_a_name_that_was_given_up_starts_anew(office: FindingsOffic
     office.record(group("A", 1, 2))
     office.record(group("A", 1, 2), rule=renamed)
 
-    other = office.record(group("A", 1, 2))
+    other_record = office.record(group("A", 1, 2))
     office.record(group("A", 1, 2), rule=renamed)
 
-    assert (other.first_run, other.new) == (True, 1)
-    assert sorted(one.rule for one in office.all()) == ["double-charge", "paid-twice"]
-    assert len({one.fingerprint for one in office.all()}) == 2
+    assert (other_record.first_run, other_record.new) == (True, 1)
+    assert sorted(finding.rule for finding in office.all()) == ["double-charge", "paid-twice"]
+    assert len({finding.fingerprint for finding in office.all()}) == 2
 
 
 def test_a_rename_said_late_merges_what_both_names_found(office: FindingsOffice) -> None:
@@ -455,7 +453,7 @@ def test_a_dismissal_survives_a_rename(office: FindingsOffice) -> None:
 
 def test_a_span_group_continues_the_finding_it_shares_most_records_with(office: FindingsOffice) -> None:
     office.record(group("A", 1, 2, start=1), group("A", 5, 6, 7, start=9), rule=SPAN)
-    larger = next(one.id for one in office.all() if len(one.members) == 3)
+    larger = next(finding.id for finding in office.all() if len(finding.members) == 3)
 
     outcome = office.record(group("A", 2, 5, 6, 7, start=2), rule=SPAN)
 
@@ -473,7 +471,7 @@ def test_a_tie_goes_to_the_older_finding(office: FindingsOffice) -> None:
     office.record(group("A", 1, 2, 3, 4, start=1), rule=SPAN)
 
     assert ids(office.get(older).members) == [1, 2, 3, 4]
-    assert [one.merged_into for one in office.all(states=(State.MERGED,))] == [older]
+    assert [finding.merged_into for finding in office.all(states=(State.MERGED,))] == [older]
 
 
 def test_a_split_leaves_the_finding_with_the_keeper_and_the_other_part_is_new(office: FindingsOffice) -> None:
@@ -498,19 +496,19 @@ def test_a_split_whose_keeper_is_gone_stays_with_the_larger_part(office: Finding
 
 def test_a_group_refused_by_one_finding_continues_its_next(office: FindingsOffice) -> None:
     office.record(group("A", 1, 2, 3, 4, start=1), group("A", 8, 9, start=20), rule=SPAN)
-    one, other = (next(f.id for f in office.all() if f.keeper and f.keeper.id == (k,)) for k in (1, 8))
+    first, second = (next(f.id for f in office.all() if f.keeper and f.keeper.id == (k,)) for k in (1, 8))
 
     outcome = office.record(group("A", 1, 2, start=1), group("A", 3, 4, 8, start=5), rule=SPAN)
 
     assert (outcome.new, outcome.merged) == (0, 0)
-    assert (ids(office.get(one).members), ids(office.get(other).members)) == ([1, 2], [3, 4, 8])
+    assert (ids(office.get(first).members), ids(office.get(second).members)) == ([1, 2], [3, 4, 8])
 
 
 def test_two_groups_of_one_key_are_two_findings(office: FindingsOffice) -> None:
     outcome = office.record(group("A", 1, 2, start=1), group("A", 3, 4, start=9), rule=SPAN)
 
     assert outcome.new == 2
-    assert len({one.fingerprint for one in office.all()}) == 2
+    assert len({finding.fingerprint for finding in office.all()}) == 2
 
 
 def test_of_two_findings_of_one_key_the_one_whose_records_are_gone_is_resolved(office: FindingsOffice) -> None:
@@ -528,7 +526,7 @@ def test_a_pair_that_was_dismissed_is_silent_in_every_group_of_its_key(
     office: FindingsOffice, rule: RuleIdentity
 ) -> None:
     office.record(group("A", 1, 2, start=1), group("A", 3, 4, 5, start=9), rule=rule)
-    first = next(one for one in office.all() if ids(one.members) == [1, 2])
+    first = next(finding for finding in office.all() if ids(finding.members) == [1, 2])
     decide.dismiss(office.store, first.id, actor="anna")
     office.record(group("A", 1, 2, 3, 4, 5, start=1), rule=rule)
 
@@ -537,7 +535,7 @@ def test_a_pair_that_was_dismissed_is_silent_in_every_group_of_its_key(
 
     assert (outcome.settled, outcome.new) == (1, 0)
     assert larger.settled == 0
-    [current] = [one for one in office.all() if 9 in ids(one.members)]
+    [current] = [finding for finding in office.all() if 9 in ids(finding.members)]
     assert list(map(ids, current.settled_pairs)) == [[1, 2]]
 
 
@@ -546,12 +544,12 @@ def test_a_window_that_begins_earlier_keeps_both_fingerprints(office: FindingsOf
     first = office.only()
 
     office.record(group("A", 1, 2, 3, start=1), rule=SPAN)
-    other = office.record(group("A", 1, 2, 3, start=1), group("A", 7, 8, start=5), rule=SPAN)
+    other_record = office.record(group("A", 1, 2, 3, start=1), group("A", 7, 8, start=5), rule=SPAN)
 
-    assert other.new == 1
+    assert other_record.new == 1
     assert owner(office, first.fingerprint) == first.id
     assert office.get(first.id).fingerprint != first.fingerprint
-    assert len({one.fingerprint for one in office.all()}) == 2
+    assert len({finding.fingerprint for finding in office.all()}) == 2
 
 
 # Settled
@@ -561,8 +559,8 @@ def test_a_dismissed_finding_is_silent_for_its_records_and_for_part_of_them(offi
     office.record(group("A", 1, 2, 3))
     decide.dismiss(office.store, office.only().id, actor="anna")
 
-    for found in (group("A", 1, 2, 3), group("A", 2, 3), group("A", 1, 3)):
-        outcome = office.record(found)
+    for result in (group("A", 1, 2, 3), group("A", 2, 3), group("A", 1, 3)):
+        outcome = office.record(result)
         assert (outcome.settled, outcome.money, office.last_heard) == (1, {}, [])
     assert office.record().resolved == 0
     assert office.only().state is State.DISMISSED
@@ -577,7 +575,7 @@ def test_a_new_record_reopens_a_dismissed_finding_and_shows_the_settled_pair(off
     now = office.only()
     assert (outcome.reopened, office.last_heard) == (1, [(now.id, "reopened")])
     assert list(map(ids, now.settled_pairs)) == [[1, 2]]
-    assert [one.settled_at is not None for one in now.members] == [True, True, False]
+    assert [member.settled_at is not None for member in now.members] == [True, True, False]
     assert now.reason == "a new record joined that no decision covers"
 
 
@@ -703,7 +701,7 @@ def test_what_a_killed_run_never_told_is_told_by_the_next(office: FindingsOffice
 def test_each_channel_is_told_once(office: FindingsOffice) -> None:
     office.record(group("A", 1, 2))
 
-    assert [one.id for one in office.tell("double-charge", channel="ops")] == [office.only().id]
+    assert [finding.id for finding in office.tell("double-charge", channel="ops")] == [office.only().id]
     assert office.tell("double-charge", channel="ops") == []
     assert office.tell("another-rule", channel="new") == []
 
@@ -722,7 +720,7 @@ def test_an_older_message_never_takes_back_a_newer_one(office: FindingsOffice) -
 
 def test_what_was_decided_before_it_was_told_is_not_told(office: FindingsOffice) -> None:
     office.record(group("A", 1, 2), group("B", 3, 4), group("C", 5, 6), tell=False)
-    names = {ids(one.members)[0]: one.id for one in office.all()}
+    names = {ids(finding.members)[0]: finding.id for finding in office.all()}
     decide.dismiss(office.store, names[1], actor="anna")
     decide.snooze(office.store, names[3], actor="anna")
 
@@ -758,12 +756,12 @@ def test_a_dry_run_says_what_a_run_would_say_and_writes_nothing(office: Findings
 
 def test_a_finding_is_found_by_id_by_its_beginning_and_however_it_is_typed(office: FindingsOffice) -> None:
     office.record(group("A", 1, 2), group("B", 3, 4))
-    one = office.all()[0]
+    finding = office.all()[0]
 
-    for asked in (one.id, one.id.lower(), one.id[2:], one.id[:5]):
-        assert office.get(asked).id == one.id
+    for asked in (finding.id, finding.id.lower(), finding.id[2:], finding.id[:5]):
+        assert office.get(asked).id == finding.id
     with pytest.raises(FindingUnknown):  # whoever guesses a key would learn that it is right
-        office.get(one.fingerprint)
+        office.get(finding.fingerprint)
 
 
 def test_an_unknown_id_names_the_nearest(office: FindingsOffice) -> None:
@@ -795,9 +793,9 @@ def test_findings_are_listed_by_filter_worst_first(office: FindingsOffice) -> No
     office.record(group("A", 1, 2), rule=low)
     decide.assign(office.store, office.all(rules=("low-one",))[0].id, actor="anna", to="ben")
 
-    assert [one.severity.name for one in office.all()] == ["high", "high", "low"]
+    assert [finding.severity.name for finding in office.all()] == ["high", "high", "low"]
     assert len(office.all(severity=Severity.high)) == 2
-    assert [one.rule for one in office.all(assigned_to="ben")] == ["low-one"]
+    assert [finding.rule for finding in office.all(assigned_to="ben")] == ["low-one"]
     assert len(office.all(limit=1)) == 1
     assert office.all(states=(State.DISMISSED,)) == []
     assert len(office.all(run="run-1")) == 2
@@ -807,14 +805,14 @@ def test_findings_are_listed_by_filter_worst_first(office: FindingsOffice) -> No
 
 def test_a_finding_as_json_has_lists_for_ids_and_text_for_decimals(office: FindingsOffice) -> None:
     key: dict[str, Value] = {"order": "A-17", "amount": Decimal("20.00"), "day": dt.date(2026, 3, 1), "seat": 7}
-    found = DuplicateGroup(
+    duplicate_group = DuplicateGroup(
         key,
         Member(("bank.csv", 7), {"amount": Decimal("20.00")}),
         (Member(("bank.csv", 9), {"amount": Decimal("20.00")}),),
         money={"EUR": Decimal("20.00")},
         span=(NOON, NOON + dt.timedelta(seconds=30)),
     )
-    office.record(found)
+    office.record(duplicate_group)
 
     shown = finding_json(office.only(), Masking())
 
@@ -860,7 +858,7 @@ def test_every_transition_has_its_entry_and_the_chain_holds(office: FindingsOffi
     decide.reopen(office.store, name, actor="ben")
 
     with office.store.read() as tx:
-        history = [(one.actor, one.event) for one in log.entries(tx, finding=name)]
+        history = [(entry.actor, entry.event) for entry in log.entries(tx, finding=name)]
 
     robot = ["opened", "grown", "shrunk", "resolved", "reopened"]
     assert history == [
@@ -896,10 +894,10 @@ def _shuffled(rule: RuleIdentity, seed: int, tmp_path: Path) -> list[dict[str, o
         [group("A", 1, 2, 3, 4, 7, start=1), group("B", 5, 6, 9, start=1)],
     )
     for day in days:
-        groups = list(day) if rule.by_records else [one for one in day if one.key["order"] == "B"]
+        groups = list(day) if rule.by_records else [item for item in day if item.key["order"] == "B"]
         shuffle.shuffle(groups)
         office.record(*groups, rule=rule)
-    shown = [finding_json(one, Masking()) for one in office.all()]
+    shown = [finding_json(finding, Masking()) for finding in office.all()]
     office.store.close()
     return shown
 
@@ -915,12 +913,12 @@ def test_findings_do_not_depend_on_the_order_of_groups(rule: RuleIdentity, tmp_p
 def test_a_finding_lives_alike_on_both_stores(any_office: FindingsOffice) -> None:
     office = any_office
     office.record(group("A", 1, 2), group("B", 3, 4), rule=SPAN)
-    name = next(one.id for one in office.all() if one.key == {"order": "A"})
+    name = next(finding.id for finding in office.all() if finding.key == {"order": "A"})
     decide.dismiss(office.store, name, actor="anna", note="twins")
     office.record(group("A", 1, 2), rule=SPAN)
     office.record(group("A", 1, 2, 3), group("B", 4, 5), rule=replace(SPAN, name="new-name", was="double-charge"))
 
-    told = {one.id: one.change.value for one in office.heard[-1]}
+    told = {item.id: item.change.value for item in office.heard[-1]}
     assert told[name] == "reopened"
     assert list(map(ids, office.get(name[:6]).settled_pairs)) == [[1, 2]]
     assert office.tell("new-name") == []
@@ -930,7 +928,7 @@ def test_a_finding_lives_alike_on_both_stores(any_office: FindingsOffice) -> Non
 @pytest.mark.server
 def test_two_runs_of_one_rule_at_once_make_one_finding(postgres_url: str, tmp_path: Path) -> None:
     office = FindingsOffice.new(postgres_url, tmp_path)
-    other = Store.open(postgres_url, tmp_path, key=KEY)
+    store = Store.open(postgres_url, tmp_path, key=KEY)
     office.record(group("Z", 8, 9))
 
     outcomes = []
@@ -938,7 +936,7 @@ def test_two_runs_of_one_rule_at_once_make_one_finding(postgres_url: str, tmp_pa
         record(tx, "run-1", RULE, [group("A", 1, 2)])
 
         def second() -> None:
-            with other.begin() as late:
+            with store.begin() as late:
                 outcomes.append(record(late, "run-1", RULE, [group("A", 1, 2)]))
 
         thread = threading.Thread(target=second)
@@ -947,8 +945,8 @@ def test_two_runs_of_one_rule_at_once_make_one_finding(postgres_url: str, tmp_pa
         assert thread.is_alive()
     thread.join(10)
 
-    assert [(one.new, one.known) for one in outcomes] == [(0, 1)]
-    other.close()
+    assert [(outcome.new, outcome.known) for outcome in outcomes] == [(0, 1)]
+    store.close()
     office.store.close()
 
 
@@ -975,8 +973,8 @@ def test_many_new_findings_are_stored_as_they_are_and_the_log_has_their_digests(
 
     assert any_office.record(*groups).new == 60
 
-    assert {(one.key["order"], one.members[1].id[0]) for one in any_office.all()} == {
-        (one.key["order"], one.surplus[0].id[0]) for one in groups
+    assert {(finding.key["order"], finding.members[1].id[0]) for finding in any_office.all()} == {
+        (item.key["order"], item.surplus[0].id[0]) for item in groups
     }
     assert proof.prove(any_office.store, {}).problem is None
     assert any_office.record(*groups).known == 60
@@ -994,9 +992,11 @@ def test_a_judgement_of_nothing_is_empty() -> None:
 
 
 def test_judging_is_pure_and_says_why() -> None:
-    known = Known("F-1", State.OPEN, {"order": "A"}, '[["n","1"]]', frozenset({'[["n","1"]]', '[["n","2"]]'}), NOON)
+    remembered = Known(
+        "F-1", State.OPEN, {"order": "A"}, '[["n","1"]]', frozenset({'[["n","1"]]', '[["n","2"]]'}), NOON
+    )
 
-    judgement = judge(RULE, [group("B", 1, 2)], [known], NotSame(), NOON)
+    judgement = judge(RULE, [group("B", 1, 2)], [remembered], NotSame(), NOON)
 
     assert [(v.change, v.finding, v.reason) for v in judgement.verdicts] == [
         (FindingChange.NEW, None, None),
@@ -1090,9 +1090,9 @@ def test_cleaned_records_that_match_again_are_open_again_and_may_be_cleaned_anew
 
     outcome = office.record(group("A", 1, 2))
 
-    found = office.only()
-    assert (outcome.reopened, found.state) == (1, State.OPEN)
-    assert [member.settled_at for member in found.members] == [None, None]
+    name = office.only()
+    assert (outcome.reopened, name.state) == (1, State.OPEN)
+    assert [member.settled_at for member in name.members] == [None, None]
     assert office.record(group("A", 1, 2)).known == 1
 
 
@@ -1101,9 +1101,9 @@ def test_a_record_that_joins_a_cleaned_finding_reopens_it_and_it_alone_is_surplu
 
     office.record(group("A", 1, 3))
 
-    found = office.only()
-    assert found.state is State.OPEN
-    assert [member.id for member in found.members if member.settled_at is None] == [(3,)]
+    name = office.only()
+    assert name.state is State.OPEN
+    assert [member.id for member in name.members if member.settled_at is None] == [(3,)]
 
 
 def test_an_undone_finding_is_settled_like_a_dismissed_one(office: FindingsOffice) -> None:
@@ -1121,7 +1121,7 @@ HANDLED = "it is real"
 
 def _handled(office: FindingsOffice, *records: int, key: str = "A", rule: RuleIdentity = RULE) -> str:
     """The finding of these records, handled."""
-    [name] = [one.id for one in office.all() if ids(one.members) == list(records)]
+    [name] = [finding.id for finding in office.all() if ids(finding.members) == list(records)]
     decide.handle(office.store, name, actor="anna", note=HANDLED)
     return name
 
@@ -1131,9 +1131,9 @@ def test_a_handled_finding_is_silent_for_its_records_and_for_part_of_them(any_of
     office.record(group("A", 1, 2, 3, money="10"))
     name = _handled(office, 1, 2, 3)
 
-    for found in (group("A", 1, 2, 3, money="10"), group("A", 2, 3, money="5"), group("A", 1, 3, money="5")):
+    for result in (group("A", 1, 2, 3, money="10"), group("A", 2, 3, money="5"), group("A", 1, 3, money="5")):
         for _ in range(2):
-            outcome = office.record(found)
+            outcome = office.record(result)
             assert (outcome.settled, outcome.money, office.last_heard) == (1, {}, [])
     assert office.record().resolved == 0
     assert (office.get(name).state, office.get(name).note) == (State.HANDLED, HANDLED)
@@ -1151,7 +1151,7 @@ def test_a_further_charge_reopens_a_handled_finding_and_shows_what_was_handled(a
     assert (outcome.reopened, office.last_heard) == (1, [(name, "reopened")])
     assert (now.reason, now.settled_pairs) == ("a new record joined that no decision covers", ())
     assert list(map(ids, now.handled_pairs)) == [[1, 2]]
-    assert [one.settled_at is not None for one in now.members] == [True, True, False]
+    assert [member.settled_at is not None for member in now.members] == [True, True, False]
 
 
 @pytest.mark.parametrize("decision", [decide.handle, decide.dismiss])
@@ -1180,7 +1180,9 @@ def test_a_decision_covers_its_finding_again_once_what_joined_has_left(
 
 def test_when_only_what_was_dismissed_in_another_is_left_the_finding_is_resolved(office: FindingsOffice) -> None:
     office.record(group("A", 1, 2, start=1), group("A", 3, 4, 5, start=9), rule=SPAN)
-    decide.dismiss(office.store, next(one.id for one in office.all() if ids(one.members) == [1, 2]), actor="anna")
+    decide.dismiss(
+        office.store, next(finding.id for finding in office.all() if ids(finding.members) == [1, 2]), actor="anna"
+    )
     office.record(group("A", 1, 2, 3, 4, 5, start=1), rule=SPAN)
 
     outcome = office.record(group("A", 1, 2, start=1), rule=SPAN)
@@ -1188,14 +1190,16 @@ def test_when_only_what_was_dismissed_in_another_is_left_the_finding_is_resolved
 
     assert (outcome.resolved, outcome.settled, outcome.groups) == (1, 1, 1)
     assert (later.resolved, later.settled, later.reopened) == (0, 1, 0)
-    [resolved] = [one for one in office.all() if one.state is State.RESOLVED]
+    [resolved] = [finding for finding in office.all() if finding.state is State.RESOLVED]
     assert resolved.reason == "only records with an earlier decision are left"
     assert office.record(group("A", 1, 2, 3, start=1), rule=SPAN).reopened == 1
 
 
 def _charges(*ids: int) -> DuplicateGroup:
     """A group in which each record, except the keeper, is one euro too much."""
-    keeper, *surplus = (Member((one,), {"id": one, "order": "A", "amount": Decimal(1)}) for one in ids)
+    keeper, *surplus = (
+        Member((identifier,), {"id": identifier, "order": "A", "amount": Decimal(1)}) for identifier in ids
+    )
     money = {"EUR": Decimal(len(surplus))}
     priced = {None: MoneyColumns("amount", currency="EUR")}
     return DuplicateGroup({"order": "A"}, keeper, tuple(surplus), money=money, priced=priced)
@@ -1227,11 +1231,11 @@ def test_a_handled_finding_is_handled_again_once_only_its_records_are_left_of_wh
     office.record(group("A", 1, 2, start=1), group("A", 3, 4, 5, start=9), rule=SPAN)
     handled = _handled(office, 1, 2)
     office.record(group("A", 1, 2, 3, 4, 5, start=1), rule=SPAN)
-    [taking] = [one.id for one in office.all() if one.state is State.OPEN]
+    [taking] = [finding.id for finding in office.all() if finding.state is State.OPEN]
 
     office.record(group("A", 1, 2, start=1), rule=SPAN)
 
-    assert {one.id: one.state for one in office.all()} == {handled: State.HANDLED, taking: State.RESOLVED}
+    assert {finding.id: finding.state for finding in office.all()} == {handled: State.HANDLED, taking: State.RESOLVED}
 
 
 def test_a_handled_finding_comes_back_with_other_values(office: FindingsOffice) -> None:
@@ -1253,7 +1257,7 @@ def test_what_was_handled_stays_silent_after_its_finding_was_merged(any_office: 
 
     joined = office.record(group("A", *mine, *others, start=1), rule=SPAN)
     told = office.last_heard
-    shown = [list(map(ids, one.handled_pairs)) for one in office.all() if one.state is State.OPEN]
+    shown = [list(map(ids, finding.handled_pairs)) for finding in office.all() if finding.state is State.OPEN]
     assert office.get(name).state is State.MERGED
     parted = office.record(*apart, rule=SPAN)
     again = office.record(*apart, rule=SPAN)
@@ -1268,7 +1272,9 @@ def test_handled_and_dismissed_pairs_together_answer_a_group_but_not_one_with_an
 ) -> None:
     office.record(group("A", 1, 2, start=1), group("A", 3, 4, start=9), rule=SPAN)
     _handled(office, 1, 2)
-    decide.dismiss(office.store, next(one.id for one in office.all() if one.state is State.OPEN), actor="anna")
+    decide.dismiss(
+        office.store, next(finding.id for finding in office.all() if finding.state is State.OPEN), actor="anna"
+    )
 
     both = office.record(group("A", 1, 2, 3, 4, start=1), rule=SPAN)
 

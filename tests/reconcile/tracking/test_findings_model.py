@@ -150,16 +150,16 @@ class Life(RuleBasedStateMachine):
 
     def hear(self) -> list[Finding]:
         heard = self.office.tell(self.identity.name)
-        for one in heard:
-            assert (one.id, one.version) not in self.told
-            self.told.add((one.id, one.version))
+        for item in heard:
+            assert (item.id, item.version) not in self.told
+            self.told.add((item.id, item.version))
         assert self.office.tell(self.identity.name) == []
         return heard
 
-    def is_judged(self, one: DuplicateGroup) -> bool:
+    def is_judged(self, duplicate_group: DuplicateGroup) -> bool:
         """Every pair of the group was called different or handled, by people who saw these values."""
-        pairs = itertools.combinations(ids(one.members), 2)
-        return all(self.judged.get(frozenset(pair), ("", ""))[0] == one.key["order"] for pair in pairs)  # type: ignore[arg-type]  # ids are ints
+        pairs = itertools.combinations(ids(duplicate_group.members), 2)
+        return all(self.judged.get(frozenset(pair), ("", ""))[0] == duplicate_group.key["order"] for pair in pairs)  # type: ignore[arg-type]  # ids are ints
 
     def after_run(self, groups: list[DuplicateGroup]) -> None:
         raise NotImplementedError
@@ -171,7 +171,7 @@ class Life(RuleBasedStateMachine):
     def no_finding_is_ever_lost(self) -> None:
         if not hasattr(self, "office"):
             return
-        now = {one.id for one in self.office.all()}
+        now = {finding.id for finding in self.office.all()}
         assert self.ever <= now
         self.ever = now
 
@@ -198,48 +198,56 @@ class ByKey(Life):
         self.expected: dict[str, Expected] = {}
 
     def after_run(self, groups: list[DuplicateGroup]) -> None:
-        today = {str(one.key["order"]): one for one in groups}
-        for key, one in today.items():
-            self.foretell(self.expected.setdefault(key, Expected(state="none")), one)
-        for key, known in self.expected.items():
-            if key not in today and known.state in ("open", "snoozed"):
-                known.state = "resolved"
-        found = {str(one.key["order"]): one for one in self.office.all()}
-        assert found.keys() == {key for key, known in self.expected.items() if known.state != "none"}
-        for key, finding in found.items():
-            known = self.expected[key]
-            known.id = known.id or finding.id
-            assert (finding.id, finding.state.value, finding.version) == (known.id, known.state, known.version)
-            if known.state in ("open", "snoozed"):
-                assert set(ids(finding.members)) == known.members
+        today = {str(entry.key["order"]): entry for entry in groups}
+        for key, item in today.items():
+            self.foretell(self.expected.setdefault(key, Expected(state="none")), item)
+        for key, remembered in self.expected.items():
+            if key not in today and remembered.state in ("open", "snoozed"):
+                remembered.state = "resolved"
+        mapping = {str(entry.key["order"]): entry for entry in self.office.all()}
+        assert mapping.keys() == {key for key, expected in self.expected.items() if expected.state != "none"}
+        for key, finding in mapping.items():
+            remembered = self.expected[key]
+            remembered.id = remembered.id or finding.id
+            assert (finding.id, finding.state.value, finding.version) == (
+                remembered.id,
+                remembered.state,
+                remembered.version,
+            )
+            if remembered.state in ("open", "snoozed"):
+                assert set(ids(finding.members)) == remembered.members
 
-    def foretell(self, known: Expected, one: DuplicateGroup) -> None:
-        members = {int(str(name)) for name in ids(one.members)}
-        if self.is_judged(one) or (known.settled and members <= known.settled):
-            known.state = "resolved" if known.state in ("open", "snoozed") else known.state
+    def foretell(self, expected: Expected, duplicate_group: DuplicateGroup) -> None:
+        members = {int(str(name)) for name in ids(duplicate_group.members)}
+        if self.is_judged(duplicate_group) or (expected.settled and members <= expected.settled):
+            expected.state = "resolved" if expected.state in ("open", "snoozed") else expected.state
             return
-        is_over = known.until is not None and known.until <= self.office.clock.now
-        woken = known.state == "snoozed" and is_over
-        if known.state in ("none", "resolved", "dismissed", "handled") or not members <= known.seen or woken:
-            known.state, known.version = "open", known.version + 1
-        known.members = members
-        known.seen |= members
+        is_over = expected.until is not None and expected.until <= self.office.clock.now
+        woken = expected.state == "snoozed" and is_over
+        if expected.state in ("none", "resolved", "dismissed", "handled") or not members <= expected.seen or woken:
+            expected.state, expected.version = "open", expected.version + 1
+        expected.members = members
+        expected.seen |= members
 
     def after_decision(self, what: str, finding: Finding) -> None:
-        known = self.expected[str(finding.key["order"])]
-        known.state = {"dismiss": "dismissed", "handle": "handled", "undo": "open"}.get(what, "snoozed")
-        known.until = self.office.clock.now + dt.timedelta(hours=20) if what == "snooze" else None
+        remembered = self.expected[str(finding.key["order"])]
+        remembered.state = {"dismiss": "dismissed", "handle": "handled", "undo": "open"}.get(what, "snoozed")
+        remembered.until = self.office.clock.now + dt.timedelta(hours=20) if what == "snooze" else None
         if what in SETTLING:
-            known.settled = {int(str(name)) for name in ids(finding.members)}
+            remembered.settled = {int(str(name)) for name in ids(finding.members)}
         if what == "undo" and finding.state in SETTLED:
-            known.settled = set()
+            remembered.settled = set()
 
     def hear(self) -> list[Finding]:
-        due = {known.id for known in self.expected.values() if known.state == "open" and known.version > known.told}
+        due = {
+            remembered.id
+            for remembered in self.expected.values()
+            if remembered.state == "open" and remembered.version > remembered.told
+        }
         heard = super().hear()
-        assert {one.id for one in heard} == due
-        for known in self.expected.values():
-            known.told = known.version if known.id in due else known.told
+        assert {item.id for item in heard} == due
+        for value in self.expected.values():
+            value.told = value.version if value.id in due else value.told
         return heard
 
 
@@ -259,19 +267,19 @@ class ByRecords(Life):
 
     def after_run(self, groups: list[DuplicateGroup]) -> None:
         everything = self.office.all()
-        live = [one for one in everything if one.state in (State.OPEN, State.SNOOZED)]
-        owed = {frozenset(ids(one.members)) for one in groups if not self.is_judged(one)}
-        settled = {frozenset(ids(one.members)) for one in groups if self.is_judged(one)}
-        assert sorted(map(sorted, owed)) == sorted(sorted(ids(one.members)) for one in live)  # type: ignore[type-var]  # ints
-        assert not settled & {frozenset(ids(one.members)) for one in live}
-        for one in everything:
-            assert self.office.get(one.id).fingerprint == one.fingerprint
-            assert (one.merged_into is not None) == (one.state is State.MERGED)
-            assert one.merged_into is None or one.merged_into in {other.id for other in everything}
-        before = {one.id: (one.state, one.version) for one in everything}
+        live = [entry for entry in everything if entry.state in (State.OPEN, State.SNOOZED)]
+        owed = {frozenset(ids(entry.members)) for entry in groups if not self.is_judged(entry)}
+        settled = {frozenset(ids(entry.members)) for entry in groups if self.is_judged(entry)}
+        assert sorted(map(sorted, owed)) == sorted(sorted(ids(entry.members)) for entry in live)  # type: ignore[type-var]  # ints
+        assert not settled & {frozenset(ids(entry.members)) for entry in live}
+        for item in everything:
+            assert self.office.get(item.id).fingerprint == item.fingerprint
+            assert (item.merged_into is not None) == (item.state is State.MERGED)
+            assert item.merged_into is None or item.merged_into in {second.id for second in everything}
+        before = {entry.id: (entry.state, entry.version) for entry in everything}
         again = self.office.record(*groups, rule=self.identity, tell=False)
         assert (again.new, again.grown, again.reopened, again.resolved, again.merged) == (0, 0, 0, 0, 0)
-        assert {one.id: (one.state, one.version) for one in self.office.all()} == before
+        assert {finding.id: (finding.state, finding.version) for finding in self.office.all()} == before
 
 
 class PairAndPart(RuleBasedStateMachine):
@@ -320,7 +328,7 @@ class PairAndPart(RuleBasedStateMachine):
         live = [content_of(finding) for finding in everything.values() if finding.state is State.OPEN]
         assert sorted(live, key=repr) == sorted(today.keys() - self.settled.keys(), key=repr)
         for (form, records), name in self.settled.items():
-            if any(form == other and records < others for other, others in today):
+            if any(form == second and records < others for second, others in today):
                 self.outgrown.add(name)
             if name not in self.outgrown:
                 assert everything[name].state in SETTLED

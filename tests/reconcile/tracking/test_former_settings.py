@@ -1,7 +1,5 @@
 """Findings of former settings: another id, another dataset, a rule that is gone."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Findings are judged part by part; the result is the same as judging all of them at once."""
 
-from __future__ import annotations
-
 import datetime as dt
 import tempfile
 from collections.abc import Sequence
@@ -35,21 +33,21 @@ states = st.lists(
 )
 
 
-def outlines(known: Sequence[Known], rule: RuleIdentity) -> list[Outline]:
+def outlines(knowns: Sequence[Known], rule: RuleIdentity) -> list[Outline]:
     return [
-        Outline(one.id, sorted(one.followed) if rule.by_records else [key_text(one.key)], len(one.members))
-        for one in known
+        Outline(item.id, sorted(item.followed) if rule.by_records else [key_text(item.key)], len(item.members))
+        for item in knowns
     ]
 
 
 def remembered(drawn: Drawn, states: Sequence[State]) -> list[Known]:
-    made = []
+    collected = []
     for n, ((key, members), state) in enumerate(zip(drawn, states, strict=False)):
         names = records_of(group(key, *members))
         settled = frozenset(names) if state in SETTLED else frozenset()
         since = NOON - dt.timedelta(days=n)
-        made.append(Known(f"F-{n}", state, {"order": key}, names[0], frozenset(names), since, settled=settled))
-    return made
+        collected.append(Known(f"F-{n}", state, {"order": key}, names[0], frozenset(names), since, settled=settled))
+    return collected
 
 
 def verdicts(judged: Sequence[Verdict]) -> list[str]:
@@ -60,28 +58,28 @@ def verdicts(judged: Sequence[Verdict]) -> list[str]:
 @given(now=found_now, before=known_before, states=states)
 def test_parts_come_to_what_all_come_to(rule: RuleIdentity, now: Drawn, before: Drawn, states: list[State]) -> None:
     groups = [group(key, *members) for key, members in now]
-    known = remembered(before, states)
-    by_id = {one.id: one for one in known}
+    expected = remembered(before, states)
+    by_id = {item.id: item for item in expected}
     none = NotSame()
 
-    made = list(parts(groups, outlines(known, rule), by_records=rule.by_records, most=1))
+    created = list(parts(groups, outlines(expected, rule), by_records=rule.by_records, most=1))
 
     judged: list[Verdict] = []
-    for part in made:
+    for part in created:
         some = [groups[number] for number in part.groups]
         judged += judge(rule, some, [by_id[name] for name in part.findings], none, NOON).verdicts
-    assert verdicts(judged) == verdicts(judge(rule, groups, known, none, NOON).verdicts)
-    assert sorted(number for part in made for number in part.groups) == list(range(len(groups)))
-    assert sorted(name for part in made for name in part.findings) == sorted(by_id)
+    assert verdicts(judged) == verdicts(judge(rule, groups, expected, none, NOON).verdicts)
+    assert sorted(number for part in created for number in part.groups) == list(range(len(groups)))
+    assert sorted(name for part in created for name in part.findings) == sorted(by_id)
 
 
 def test_a_part_is_full_at_so_many_records_and_never_in_the_middle_of_what_belongs_together() -> None:
     groups: list[DuplicateGroup] = [group(f"{n:02}", 2 * n, 2 * n + 1) for n in range(10)]
-    known = remembered([("03", [6, 7]), ("gone", [90, 91])], [State.OPEN, State.OPEN])
+    expected = remembered([("03", [6, 7]), ("gone", [90, 91])], [State.OPEN, State.OPEN])
 
-    made = list(parts(groups, outlines(known, RULE), by_records=False, most=8))
+    created = list(parts(groups, outlines(expected, RULE), by_records=False, most=8))
 
-    assert made == [
+    assert created == [
         Part([0, 1, 2, 3], ["F-0"]),
         Part([4, 5, 6, 7], []),
         Part([8, 9], ["F-1"]),
@@ -103,10 +101,10 @@ def test_a_life_of_findings_is_the_same_judged_one_by_one_and_all_at_once(
     with tempfile.TemporaryDirectory() as name:
         for most in (1, 2, 1_000_000):
             life = Life(template, Path(name) / str(most), most, by_records=by_records)
-            for what, *said in drawn:
-                life.step(what, *said)
+            for what, *output in drawn:
+                life.step(what, *output)
             lives.append(life.all())
             life.store.close()
 
-    for other in lives[:-1]:
-        assert other == lives[-1]
+    for other_life in lives[:-1]:
+        assert other_life == lives[-1]

@@ -1,7 +1,5 @@
 """A run that looked at some keys only: what it changes, and what it leaves as it was."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The order of findings: the worst, then the largest amount, then the oldest, behind every door on both stores."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import re
@@ -14,6 +12,8 @@ import pytest
 from reconcile.people import tokens
 from tests.support.web import Browser, Site, cheap_hashes, site_of
 from tests.support.world import World
+
+pytestmark = pytest.mark.slow
 
 __all__ = ["cheap_hashes"]
 
@@ -91,7 +91,6 @@ def pages(program: Browser, limit: int) -> Iterator[dict[str, Any]]:
         cursor = f"&cursor={answer['cursor']}"
 
 
-@pytest.mark.slow
 def test_commands_list_the_worst_then_the_largest_amount_then_the_oldest(world: World) -> None:
     listed = world.command("findings", "--json").json
     some = world.command("findings", "--json", "--limit", "3").json
@@ -106,7 +105,6 @@ def test_commands_list_the_worst_then_the_largest_amount_then_the_oldest(world: 
     assert [finding["id"] for finding in searched] == exported == [finding["id"] for finding in listed]
 
 
-@pytest.mark.slow
 def test_the_console_and_the_api_have_the_same_order_over_all_pages(site: Site) -> None:
     every = [finding["id"] for finding in site.world.command("findings", "--json").json]
     api, browser = program(site), site.browser("bob")
@@ -114,13 +112,12 @@ def test_the_console_and_the_api_have_the_same_order_over_all_pages(site: Site) 
     for limit in (1, 3, 4, 100):
         assert [finding["id"] for finding in pages(api, limit)] == every
     page = browser.get("/review").body.decode()
-    found = api.ask("POST", "/api/v1/findings/search", '{"text": "@x"}', **{"Content-Type": "application/json"}).json
+    document = api.ask("POST", "/api/v1/findings/search", '{"text": "@x"}', **{"Content-Type": "application/json"}).json
 
     assert list(dict.fromkeys(re.findall(r"/review\?finding=(F-\w+)", page))) == every
-    assert [finding["id"] for finding in found["findings"]] == every
+    assert [finding["id"] for finding in document["findings"]] == every
 
 
-@pytest.mark.slow
 def test_a_cursor_holds_no_amount_in_clear_and_only_this_store_reads_it(site: Site) -> None:
     api = program(site)
     cursor = api.get("/api/v1/findings?limit=1").json["cursor"]
@@ -133,7 +130,6 @@ def test_a_cursor_holds_no_amount_in_clear_and_only_this_store_reads_it(site: Si
         assert (answer.status, "cursor" in answer.json["detail"]) == (422, True), wrong
 
 
-@pytest.mark.slow
 def test_masked_amounts_order_nothing_and_count_again_once_they_are_shown(url: str, tmp_path: Path) -> None:
     world = charged(tmp_path / "w", url, PII)
     masked = world.command("findings", "--rule", "twins", "--json").json

@@ -235,10 +235,10 @@ def test_each_part_of_an_id_may_have_another_type(office: Office) -> None:
     states = office.decide()
 
     office.dataset["columns"] = {"id": "integer"}
-    one = office.run()
+    report = office.run()
     office.dataset["columns"] = {"shop": "decimal"}
 
-    assert one == office.run() == KNOWN
+    assert report == office.run() == KNOWN
     assert office.findings() == states
 
 
@@ -307,9 +307,9 @@ def test_the_key_of_a_comparison_may_be_the_id_itself(office: Office) -> None:
 
     for dataset in office.more["datasets"].values():
         dataset["columns"] = {"id": "integer"}
-    found = office.run()
+    report = office.run()
 
-    assert found == {"known": 3, "settled": 1}
+    assert report == {"known": 3, "settled": 1}
     assert office.findings() == {"1": "dismissed", "2": "open", "3": "open", "99": "open"}
 
 
@@ -339,9 +339,9 @@ def test_a_judged_pair_stays_apart_under_several_keys(office: Office) -> None:
     joined = office.run("--dry-run")
 
     office.dataset["columns"] = {"id": "integer"}
-    found = office.run("--dry-run")
+    report = office.run("--dry-run")
 
-    assert joined == found == office.run()
+    assert joined == report == office.run()
 
 
 # Plans
@@ -517,9 +517,9 @@ def test_records_may_exchange_their_ids(office: Office, is_declared: bool) -> No
         office.dataset["columns"] = {"ref": "integer", "other": "integer"}
     states = by_other_column(office, [(row[0], int(row[0]) % 12 + 1, *row[1:]) for row in ROWS])
 
-    found, names = office.run(), office.records()
+    report, names = office.run(), office.records()
 
-    assert found == office.run() == KNOWN
+    assert report == office.run() == KNOWN
     assert office.findings() == states
     assert len(names) == 12
     assert office.command.audit_is_intact()
@@ -546,9 +546,9 @@ def test_another_id_without_the_former_one_is_refused_until_somebody_decides(off
     refused = [office(*words, code=3) for words in (["run"], ["run", "--dry-run"])]
 
     for answer in refused:
-        said = " ".join(answer.split())
-        assert "The id of dataset 'people' was `ref` and is `other` now" in said
-        assert "add `was: {id: ref}` to the dataset" in said
+        text = " ".join(answer.split())
+        assert "The id of dataset 'people' was `ref` and is `other` now" in text
+        assert "add `was: {id: ref}` to the dataset" in text
     assert (office.records(), office.findings()) == (before, decided)
     office.dataset["was"] = {"id": "other"}
     assert office.run() != KNOWN

@@ -1,7 +1,5 @@
 """Search: every door finds a finding by what a person has at hand, and tells nobody what is masked for them."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import sys

@@ -1,7 +1,5 @@
 """Backups: whole and verified while others write, restored whole or not at all under whoever is at work."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import re
@@ -63,7 +61,7 @@ def noted(url: str, root: Path) -> list[str]:
     with Store.open(url, root) as store:
         assert log.verify(store).intact
         with store.read() as tx:
-            return [one.body["run"] for one in log.entries(tx, event="test")]
+            return [entry.body["run"] for entry in log.entries(tx, event="test")]
 
 
 # Making one
@@ -71,12 +69,12 @@ def noted(url: str, root: Path) -> list[str]:
 
 @pytest.mark.slow
 def test_a_backup_holds_every_row_as_it_is_stored(store: Store, url: str, tmp_path: Path, file: Path) -> None:
-    made = backup.make(store, file)
+    created = backup.make(store, file)
 
     state, copy = filled.stored(url, tmp_path), filled.stored("sqlite:///backup.db", tmp_path)
     assert copy == state
-    assert made.rows == {name: len(rows) for name, rows in state.items()}
-    assert (made.store, made.entries, made.schema) == (filled.STORE, 3, tables.REVISION)
+    assert created.rows == {name: len(rows) for name, rows in state.items()}
+    assert (created.store, created.entries, created.schema) == (filled.STORE, 3, tables.REVISION)
 
 
 def test_a_backup_is_two_files_that_their_owner_alone_can_read(store: Store, tmp_path: Path, file: Path) -> None:
@@ -84,7 +82,7 @@ def test_a_backup_is_two_files_that_their_owner_alone_can_read(store: Store, tmp
 
     backup.make(store, file)
 
-    new = {one.name: one.stat().st_mode & 0o777 for one in set(tmp_path.iterdir()) - before}
+    new = {path.name: path.stat().st_mode & 0o777 for path in set(tmp_path.iterdir()) - before}
     assert {name: mode for name, mode in new.items() if "state" not in name} == {
         "backup.db": 0o600,
         "backup.db.key": 0o600,
@@ -157,19 +155,19 @@ def test_a_backup_in_a_storm_of_writers_is_of_one_moment_and_stops_none(
     store: Store, url: str, tmp_path: Path, file: Path
 ) -> None:
     storm = [Program(STORM, url, tmp_path).ready().go() for _ in range(2)]
-    for one in storm:
-        assert one.line() == "open"
+    for item in storm:
+        assert item.line() == "open"
 
-    made = [backup.make(store, tmp_path / f"{n}.db") for n in range(3)]
+    createds = [backup.make(store, tmp_path / f"{n}.db") for n in range(3)]
 
     (tmp_path / "enough").touch()
-    for one in storm:
-        one.end()
-    for one in made:
-        assert one.rows["audit"] == one.rows["audit_bodies"] == one.entries
-        assert one.entries - 3 == 3 * (one.rows["pauses"] - 1)
-    assert made[0].entries < made[1].entries < made[2].entries
-    assert log.verify(store).entries > made[2].entries
+    for item in storm:
+        item.end()
+    for item in createds:
+        assert item.rows["audit"] == item.rows["audit_bodies"] == item.entries
+        assert item.entries - 3 == 3 * (item.rows["pauses"] - 1)
+    assert createds[0].entries < createds[1].entries < createds[2].entries
+    assert log.verify(store).entries > createds[2].entries
 
 
 @pytest.mark.slow
@@ -223,7 +221,7 @@ def restored(store: Store, file: Path, **allowed: bool) -> restore.Restored:
 def test_a_restored_state_is_that_of_the_backup_and_its_log_says_what_is_gone(
     store: Store, url: str, tmp_path: Path, file: Path
 ) -> None:
-    made = backup.make(store, file)
+    created = backup.make(store, file)
     before = filled.stored(url, tmp_path)
     note(store, "gone", "gone too")
 
@@ -236,11 +234,11 @@ def test_a_restored_state_is_that_of_the_backup_and_its_log_says_what_is_gone(
         assert log.verify(again).entries == 3 + IN_HAND + 1
         with again.read() as tx:
             [entry] = log.entries(tx, event="store")
-            taken = [one.body["plan"] for one in log.entries(tx, event="operation.taken_over")]
+            taken = [item.body["plan"] for item in log.entries(tx, event="operation.taken_over")]
     assert taken == sorted(row["id"] for row in before["plans"] if row["owner"] is not None)
     assert {row["owner"] for row in after["plans"]} == {None}
     assert (entry.seq, entry.actor, entry.event) == (3 + IN_HAND + 1, "eve", "store.restored")
-    assert entry.body["backup"]["head"] == made.head
+    assert entry.body["backup"]["head"] == created.head
     assert entry.body["replaced"]["entries"] == 5
     assert (entry.body["gone"], entry.body["epoch"]) == (done.gone, 2)
 
@@ -336,9 +334,9 @@ def other(tmp_path: Path) -> Iterator[Store]:
     """Another state, with a key of its own, that is not empty."""
     folder = tmp_path / "other"
     folder.mkdir()
-    with Store.open(NEW, folder) as other:
-        note(other, "of the other")
-        yield other
+    with Store.open(NEW, folder) as other_store:
+        note(other_store, "of the other")
+        yield other_store
 
 
 def test_a_backup_of_another_state_is_refused_unless_somebody_says_so(
@@ -371,14 +369,14 @@ def test_a_state_moves_to_postgresql_and_back_row_by_row(postgres_url: str, tmp_
         backup.make(second, tmp_path / "back.db")
         restored(third, tmp_path / "back.db")
 
-    before, there = filled.stored(STATE, tmp_path), filled.stored(postgres_url, tmp_path)
+    before, rows = filled.stored(STATE, tmp_path), filled.stored(postgres_url, tmp_path)
     back = filled.stored(STATE, tmp_path / "back")
-    assert filled.stored("sqlite:///back.db", tmp_path) == there
+    assert filled.stored("sqlite:///back.db", tmp_path) == rows
     for name in set(before) - AT_WORK:
-        assert before[name] == there[name] == back[name], name
+        assert before[name] == rows[name] == back[name], name
     for name in ("audit", "audit_bodies"):
         assert [row for row in back[name] if row["seq"] <= 3] == before[name]
-        assert [row for row in back[name] if row["seq"] <= 3 + IN_HAND + 1] == there[name]
+        assert [row for row in back[name] if row["seq"] <= 3 + IN_HAND + 1] == rows[name]
     assert noted(STATE, tmp_path / "back") == []
 
 
@@ -413,7 +411,7 @@ def test_a_backup_of_an_older_schema_is_upgraded_on_its_way(
     assert file.read_bytes() == before
     after = filled.stored(url, tmp_path)
     assert len(after["findings"]) == sum(
-        len(filled.ROWS[known].get("findings", [])) for known in filled.REVISIONS if known <= revision
+        len(filled.ROWS[remembered].get("findings", [])) for remembered in filled.REVISIONS if remembered <= revision
     )
     assert noted(url, tmp_path) == []
 
@@ -421,8 +419,8 @@ def test_a_backup_of_an_older_schema_is_upgraded_on_its_way(
 def rewrite(file: Path, *statements: str) -> None:
     connection = sqlite3.connect(file)
     with connection:
-        for one in statements:
-            connection.execute(one)
+        for statement in statements:
+            connection.execute(statement)
     connection.close()
 
 
@@ -573,15 +571,15 @@ def test_a_reader_sees_the_state_of_before_or_that_of_after(store: Store, url: s
                     return
 
     threads = [threading.Thread(target=look) for _ in range(3)]
-    for one in threads:
-        one.start()
+    for thread in threads:
+        thread.start()
     while not seen:
         stop.wait(0.01)
     restored(store, file)
     stop.wait(0.05)
     stop.set()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.join()
 
     assert seen == {6}
 
@@ -596,18 +594,18 @@ def test_a_restore_that_is_killed_leaves_the_old_state_or_the_new_one(url: str, 
     assert "add --yes" in shop.cli("restore", "backup.db").err
     whole = shop.held("restore", "backup.db", "--yes").ready().go()
     assert whole.end().code == 0
-    found = []
+    collected = []
     for moment in (1, whole.statements // 2, whole.statements - 2, whole.statements - 1, whole.statements):
         with Store.open(url, shop.folder) as store:
             note(store, "newer")
         before = filled.stored(url, shop.folder)
         killed = shop.held("restore", "backup.db", "--yes", dies_at=moment).ready().go()
         assert killed.end().code == -signal.SIGKILL
-        found.append(noted(url, shop.folder) == [])
-        assert found[-1] or filled.stored(url, shop.folder) == before
+        collected.append(noted(url, shop.folder) == [])
+        assert collected[-1] or filled.stored(url, shop.folder) == before
 
-    assert found == sorted(found)  # first the old state, from its end on the new one
-    assert not found[1]
+    assert collected == sorted(collected)  # first the old state, from its end on the new one
+    assert not collected[1]
     assert shop.cli("restore", "backup.db", "--yes").code == 0
     assert noted(url, shop.folder) == []
 
@@ -650,7 +648,7 @@ def test_the_commands_say_what_they_did_and_what_they_refuse(tmp_path: Path) -> 
     nothing = shop.cli("backup")
     shop.run("--slot", START)
 
-    made = shop.cli("backup", "b.db", "--json")
+    created = shop.cli("backup", "b.db", "--json")
     again = shop.cli("backup", "b.db")
     named = shop.cli("backup")
     shop.add(*twice(11, "A-2")).run("--slot", NEXT)
@@ -659,7 +657,7 @@ def test_the_commands_say_what_they_did_and_what_they_refuse(tmp_path: Path) -> 
     missing = shop.cli("restore", "c.db")
 
     assert (nothing.code, "no state database" in nothing.err) == (2, True)
-    assert (made.code, made.json["rows"]["findings"], made.json["file"]) == (0, 1, "b.db")
+    assert (created.code, created.json["rows"]["findings"], created.json["file"]) == (0, 1, "b.db")
     assert (again.code, "b.db already exists" in again.err) == (2, True)
     assert len(list(shop.folder.glob("reconcile-backup-*Z.db"))) == 1
     assert "1 run, 1 finding, " in named.out
@@ -693,8 +691,8 @@ def test_a_restore_needs_no_state_to_be_there(tmp_path: Path) -> None:
     shop = ChargesProject.at(tmp_path / "shop").add(*twice(1, "A-1"))
     shop.run("--slot", START)
     assert shop.cli("backup", "b.db").code == 0
-    for one in shop.folder.glob("state.db*"):
-        one.unlink()
+    for path in shop.folder.glob("state.db*"):
+        path.unlink()
 
     assert shop.cli("restore", "b.db").code == 0
 
@@ -707,13 +705,13 @@ def test_a_disk_that_is_full_leaves_no_half_a_backup_and_the_state_as_it_was(tmp
     shop = ChargesProject.at(tmp_path / "shop").add(*twice(1, "A-1"))
     shop.run("--slot", START)
     project = Project(shop.folder)
-    before = {one.name for one in shop.folder.iterdir() if not one.name.startswith(".")}
+    before = {path.name for path in shop.folder.iterdir() if not path.name.startswith(".")}
 
     full = project.start("backup", "full.db", file_size=100_000).end()
 
     assert (full.code, "could not be written" in full.err) == (3, True)
-    assert {one.name for one in shop.folder.iterdir() if "full" in one.name} == set()
-    assert before <= {one.name for one in shop.folder.iterdir()}
+    assert {path.name for path in shop.folder.iterdir() if "full" in path.name} == set()
+    assert before <= {path.name for path in shop.folder.iterdir()}
     assert shop.cli("backup", "b.db").code == 0
     shop.add(*twice(11, "A-2")).run("--slot", NEXT)
 

@@ -1,7 +1,5 @@
 """Compaction: what is old and over goes, what anything points at stays, and the log can still be verified."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import signal
@@ -118,10 +116,10 @@ def test_what_records_held_goes_once_nobody_can_undo_it_and_what_is_not_over_kee
     compaction.compact(store, RETENTION, undo_window=dt.timedelta(days=60))
 
     plans = filled.stored(url, tmp_path)["plans"]
-    gone = [one for one in plans if one["content"] is None]
-    assert {one["state"] for one in gone} == over & {one["state"] for one in plans} != set()
-    assert all(one["outcome"] is None and one["plan_hash"] for one in gone)
-    assert all(one["content"] for one in plans if one["state"] not in over)
+    gone = [plan for plan in plans if plan["content"] is None]
+    assert {item["state"] for item in gone} == over & {plan["state"] for plan in plans} != set()
+    assert all(item["outcome"] is None and item["plan_hash"] for item in gone)
+    assert all(plan["content"] for plan in plans if plan["state"] not in over)
 
 
 def test_old_reports_shrink_to_counts_that_can_still_be_read(
@@ -234,16 +232,16 @@ def test_the_log_stays_whole_and_tells_once_what_went(store: Store) -> None:
 def test_a_dry_run_counts_exactly_what_would_go_and_touches_nothing(store: Store, url: str, tmp_path: Path) -> None:
     before = filled.stored(url, tmp_path)
 
-    said = compaction.compact(store, RETENTION, dry_run=True)
+    compacted = compaction.compact(store, RETENTION, dry_run=True)
 
     assert filled.stored(url, tmp_path) == before
-    assert compaction.compact(store, RETENTION).counts == said.counts
+    assert compaction.compact(store, RETENTION).counts == compacted.counts
 
 
 def test_small_steps_come_to_the_same(store: Store, url: str, tmp_path: Path) -> None:
-    said = compaction.compact(store, RETENTION, dry_run=True)
+    compacted = compaction.compact(store, RETENTION, dry_run=True)
 
-    assert compaction.compact(store, RETENTION, limit=2).counts == said.counts
+    assert compaction.compact(store, RETENTION, limit=2).counts == compacted.counts
 
     assert not compaction.compact(store, RETENTION)
     assert len(filled.stored(url, tmp_path)["runs"]) == 7

@@ -1,7 +1,5 @@
 """Erasing: nothing of the person is left anywhere in the state, what was decided stands, and the log says what went."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -74,7 +72,7 @@ def by_record(office: FindingsOffice, number: int) -> erasure.Erased:
 
 
 def ids_of(office: FindingsOffice, value: str) -> str:
-    [finding] = [one.id for one in office.all() if one.key.get("order") == value]
+    [finding] = [item.id for item in office.all() if item.key.get("order") == value]
     return finding
 
 
@@ -184,8 +182,8 @@ def test_the_log_names_the_entries_whose_bodies_went_and_is_proven(office: Findi
 
     with office.store.read() as tx:
         *before, last = log.entries(tx)
-    gone = [one.seq for one in before if one.body is None]
-    assert (last.event, last.actor, [one["seq"] for one in last.body["entries"]]) == ("erasure.made", "dpo", gone)
+    gone = [item.seq for item in before if item.body is None]
+    assert (last.event, last.actor, [entry["seq"] for entry in last.body["entries"]]) == ("erasure.made", "dpo", gone)
     assert len(gone) == 2
     assert proof.prove(office.store, {}).problem is None
 
@@ -205,8 +203,8 @@ def test_a_body_that_came_back_after_its_erasure_is_named(office: FindingsOffice
         kept = [dict(row) for row in tx.connection.execute(sa.select(audit_log.RAW_BODIES)).mappings()]
     by_value(office)
     with office.store.begin() as tx:
-        there = set(tx.connection.execute(sa.select(tables.audit_bodies.c.seq)).scalars())
-        [first, *_] = [row for row in kept if row["seq"] not in there]
+        present = set(tx.connection.execute(sa.select(tables.audit_bodies.c.seq)).scalars())
+        [first, *_] = [row for row in kept if row["seq"] not in present]
         tx.connection.execute(sa.insert(audit_log.RAW_BODIES), [first])
 
     problem = proof.prove(office.store, {}).problem

@@ -1,7 +1,5 @@
 """Views: what every door shows, typed and masked, without a terminal."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace

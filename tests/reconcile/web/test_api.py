@@ -1,7 +1,5 @@
 """The API: what its description promises, what tokens may do, and that a repeated request is carried out once."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -138,9 +136,9 @@ def test_a_token_with_a_higher_role_than_its_user_is_refused(site: Site) -> None
     admin = program(site, "ada")
 
     refused = send(admin, "/tokens", {"name": "beyond", "user": "bob", "role": "operator"})
-    made = send(admin, "/tokens", {"name": "within", "user": "bob", "role": "viewer"})
+    answer = send(admin, "/tokens", {"name": "within", "user": "bob", "role": "viewer"})
 
-    assert (refused.status, made.status, made.json["role"]) == (409, 200, "viewer")
+    assert (refused.status, answer.status, answer.json["role"]) == (409, 200, "viewer")
     assert refused.json["detail"].startswith("bob is reviewer, so a token of theirs cannot be operator")
 
 
@@ -199,11 +197,11 @@ def test_an_approval_is_of_the_plan_that_was_shown_and_is_carried_out(site: Site
     shown = get(reviewer, f"/findings/{first}")
 
     blind = send(reviewer, f"/findings/{second}/approve", {})
-    other = send(reviewer, f"/findings/{second}/approve", {"plan_hash": "0" * 64})
+    answer = send(reviewer, f"/findings/{second}/approve", {"plan_hash": "0" * 64})
     done = send(reviewer, f"/findings/{first}/approve", {"plan_hash": shown["plan"]["plan_hash"]})
     site.clean()
 
-    assert (blind.status, other.status, done.status) == (409, 409, 200)
+    assert (blind.status, answer.status, done.status) == (409, 409, 200)
     assert site.world.findings() == {first: "cleaned", second: "awaiting_approval"}
     assert site.woken == ["clean"]
 
@@ -425,14 +423,14 @@ def test_the_secret_of_a_token_is_answered_once(site: Site) -> None:
     admin = program(site, "ada")
     new = {"name": "nightly", "user": "bob", "role": "viewer", "expires": "2099-01-01T00:00:00Z"}
 
-    made, again = (send(admin, "/tokens", new, key="nightly-1") for _ in range(2))
-    nightly = Browser(site.listener.address, {"Authorization": f"Bearer {made.json['secret']}"})
+    answer, again = (send(admin, "/tokens", new, key="nightly-1") for _ in range(2))
+    nightly = Browser(site.listener.address, {"Authorization": f"Bearer {answer.json['secret']}"})
     me = get(nightly, "/me")
     listed = get(admin, "/tokens")["tokens"]
     revoked = send(admin, "/tokens/nightly/revoke", {})
 
     assert (me["name"], me["role"]) == ("bob", "viewer")
-    assert again.json == made.json | {"secret": None}
+    assert again.json == answer.json | {"secret": None}
     assert {
         "name": "nightly",
         "user": "bob",
@@ -441,7 +439,7 @@ def test_the_secret_of_a_token_is_answered_once(site: Site) -> None:
     }.items() <= (next(token for token in listed if token["name"] == "nightly").items())
     assert (revoked.json, nightly.get("/api/v1/me").status) == ({"name": "nightly", "revoked": True}, 401)
     assert send(admin, "/tokens/nightly/revoke", {}).status == 404
-    assert made.json["secret"].encode() not in (site.world.folder / "reconcile.db").read_bytes()
+    assert answer.json["secret"].encode() not in (site.world.folder / "reconcile.db").read_bytes()
 
 
 def test_neither_a_password_nor_what_could_be_compared_with_guesses_is_kept_of_a_request(site: Site) -> None:

@@ -1,7 +1,5 @@
 """The console in a real Chromium: from the code on the terminal to a cleaned and undone finding, by keys alone."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re
@@ -325,17 +323,17 @@ def test_nothing_keeps_anybody_out_of_a_page(chromium: Browser, site: Site, sett
     """axe-core finds nothing, and no page is wider than a phone; nothing is loaded from elsewhere."""
     person = Person.at(chromium, site.url, **settings)
     person.go("/sign-in")
-    found = {"/sign-in": person.violations()}
+    result = {"/sign-in": person.violations()}
     person.sign_in("ada")
     wide = []
     with site.store.read() as tx:
         [run] = runs.listed(tx, None, 5)
     for path in (*PAGES, f"/findings/{min(site.world.findings())}", f"/runs/{run.id}"):
         person.go(path)
-        found[path] = person.violations()
+        result[path] = person.violations()
         wide += [path] if person.is_too_wide() else []
 
-    assert {path: problems for path, problems in found.items() if problems} == {}
+    assert {path: problems for path, problems in result.items() if problems} == {}
     assert wide == []
     assert all(url.startswith(person.url) for url in person.asked)
 

@@ -1,7 +1,5 @@
 """Runs, rules, effects, the audit log and people: what each page shows, and what its buttons do."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

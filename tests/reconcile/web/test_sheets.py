@@ -1,7 +1,5 @@
 """The console's findings as a file, and a file with decisions that is given back to it."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -17,6 +15,8 @@ from reconcile.web.console import review, sheets
 from reconcile.web.multipart import parts_of
 from tests.support.web import PII, Browser, Page, Site, cheap_hashes, site_of
 from tests.support.world import DELETE, Kept, World
+
+pytestmark = pytest.mark.slow
 
 __all__ = ["cheap_hashes"]
 
@@ -61,7 +61,6 @@ def give(browser: Browser, content: bytes, name: str = "back.csv", **fields: str
     return browser.follow(sent)
 
 
-@pytest.mark.slow
 def test_a_viewer_downloads_what_the_filter_shows_masked(site: Site) -> None:
     browser = site.browser("vic")
     links = re.findall(r'href="(/review/findings[^"]+)"', browser.get("/review?severity=medium").body.decode())
@@ -82,7 +81,6 @@ def test_a_viewer_downloads_what_the_filter_shows_masked(site: Site) -> None:
     assert browser.get("/review/findings.exe").status == 404
 
 
-@pytest.mark.slow
 def test_a_reviewer_gives_a_file_back_and_sees_what_became_of_it(site: Site) -> None:
     browser = site.browser("bob")
     rows = rows_of(browser.get("/review/findings.csv"))
@@ -106,7 +104,6 @@ def test_a_reviewer_gives_a_file_back_and_sees_what_became_of_it(site: Site) -> 
     assert "clean" in site.woken
 
 
-@pytest.mark.slow
 def test_a_workbook_comes_back_byte_for_byte(site: Site) -> None:
     browser = site.browser("bob")
     book = openpyxl.load_workbook(io.BytesIO(browser.get("/review/findings.xlsx").body))
@@ -133,7 +130,6 @@ def test_a_workbook_comes_back_byte_for_byte(site: Site) -> None:
     assert set(site.world.findings().values()) == {"dismissed"}
 
 
-@pytest.mark.slow
 def test_mistakes_are_listed_with_their_lines_and_nothing_is_decided(site: Site) -> None:
     browser = site.browser("bob")
     rows = rows_of(browser.get("/review/findings.csv"))
@@ -143,18 +139,17 @@ def test_mistakes_are_listed_with_their_lines_and_nothing_is_decided(site: Site)
 
     answer = give(browser, as_csv(rows))
     no_file = browser.send("/review/file", "/review")
-    other = give(browser, b"hello", "note.txt")
+    second = give(browser, b"hello", "note.txt")
 
     assert answer.status == 422
     assert "back.csv, line 3, column decision : <b>yes</b> is not a decision" in answer.text
     assert "back.csv, line 4, column to" in answer.text
     assert (no_file.status, "No file was chosen" in no_file.text) == (422, True)
-    assert (other.status, "note.txt: its name has no known ending" in other.text) == (422, True)
+    assert (second.status, "note.txt: its name has no known ending" in second.text) == (422, True)
     assert set(site.world.findings().values()) == {"awaiting_approval"}
 
 
 @pytest.mark.parametrize("user", ["bob", "vic"])
-@pytest.mark.slow
 def test_a_file_needs_the_role_and_the_token_of_the_session(site: Site, user: str) -> None:
     browser = site.browser(user)
     rows = rows_of(browser.get("/review/findings.csv"))
@@ -195,7 +190,6 @@ def test_more_than_the_console_carries_is_for_the_command_line(site: Site, monke
 
 @settings(max_examples=150, deadline=None)
 @given(content=st.binary(max_size=300) | st.lists(st.sampled_from(list(b"\r\n-X\0\x0b\xff")), max_size=60).map(bytes))
-@pytest.mark.slow
 def test_a_file_arrives_byte_for_byte(content: bytes) -> None:
     assume(b"\r\n--boundary" not in content)
     head = b'--boundary\r\nContent-Disposition: form-data; name="file"; filename="a \xc3\xa4.xlsx"\r\n\r\n'

@@ -1,7 +1,5 @@
 """What a stranger may send: it costs little, in proportion to its size, is never parsed early, and leaves nothing."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -104,10 +102,10 @@ def test_what_heads_hold_costs_in_proportion_to_its_size(site: Site) -> None:
         "origin": lambda size: ("/sign-in", {"Origin": "http://[" + ":" * size}),
         "forwarded": lambda size: ("/sign-in", {"X-Forwarded-For": "1," * (size // 2)}),
     }
-    for name, made in heads.items():
+    for name, head in heads.items():
         taken = []
         for size in (3_500, 7_000):
-            path, headers = made(size)
+            path, headers = head(size)
             begun = time.process_time()
             for _ in range(3):
                 assert browser.ask("POST", path, "", **headers).status < 500, name

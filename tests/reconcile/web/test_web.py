@@ -1,7 +1,5 @@
 """The doors by plain requests: who gets in, what a form must prove, what each role may, and what is never shown."""
 
-from __future__ import annotations
-
 import http.client
 import re
 from collections.abc import Iterator
@@ -489,9 +487,9 @@ def test_decisions_about_many_are_taken_back_at_once(fresh: Site) -> None:
     told = browser.follow(
         browser.send("/review/decide", "/review", finding=ticks_of(browser), decision="dismiss", severity="low")
     )
-    other = fresh.browser("rita")
-    other.send(f"/findings/{second}/reopen", f"/findings/{second}")
-    other.send(f"/findings/{second}/handle", f"/findings/{second}")
+    other_browser = fresh.browser("rita")
+    other_browser.send(f"/findings/{second}/reopen", f"/findings/{second}")
+    other_browser.send(f"/findings/{second}/handle", f"/findings/{second}")
     hidden = re.findall(r'<input type="hidden" name="finding" value="([^"]+)"', told.body.decode())
 
     back = browser.send("/review/decide", "/review", finding=hidden, decision="take-back", severity="low")
@@ -520,13 +518,13 @@ def test_many_are_assigned_and_their_plans_rejected(fresh: Site) -> None:
 
 
 def test_what_became_of_decisions_is_told_to_their_maker_alone(fresh: Site) -> None:
-    browser, other = fresh.browser("bob"), fresh.browser("rita")
+    browser, other_browser = fresh.browser("bob"), fresh.browser("rita")
     browser.send("/review/decide", "/review", finding=ticks_of(browser), decision="dismiss")
     sealed = browser.cookies["reconcile-outcome"]
 
     for cookie in (sealed, "made up", "v1.", sealed.split(".")[0] + ".", sealed[:-3], f"{sealed[:-5]}AAAA="):
-        other.cookies["reconcile-outcome"] = cookie
-        page = other.get("/review")
+        other_browser.cookies["reconcile-outcome"] = cookie
+        page = other_browser.get("/review")
         assert (page.status, "findings dismissed" in page.text) == (200, False)
     assert "2 findings dismissed:" in browser.get("/review").text
 

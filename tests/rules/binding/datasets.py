@@ -1,7 +1,5 @@
 """Rules over several datasets in memory, and an oracle in plain Python that says what they find."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -74,9 +72,9 @@ def name_of(over: DuplicatesRule, member: Member) -> tuple[str, Any]:
     return dataset, member.values["tag"] if len(str(member.id[0])) == 32 else member.id
 
 
-def members(over: DuplicatesRule, found: Detection) -> list[list[tuple[str, Any]]]:
+def members(over: DuplicatesRule, detection: Detection) -> list[list[tuple[str, Any]]]:
     """The records of each group, keeper first."""
-    return [[name_of(over, member) for member in group.members] for group in found.groups]
+    return [[name_of(over, member) for member in group.members] for group in detection.groups]
 
 
 # The oracle
@@ -185,14 +183,18 @@ def _exactly(value: Any) -> Any:
 
 def _groups(case: Case, alike: list[_Record]) -> list[tuple[list[tuple[str, Any]], int]]:
     windows = _cut(case, alike)
-    found = []
+    collected = []
     for window in windows:
         for part in _connected(case, window):
             if _counts(case, part):
                 ordered = _ordered(case, part)
-                near = _nearby(case, part, [record for other in windows if other is not window for record in other])
-                found.append(([record.name for record in ordered], near))
-    return found
+                near = _nearby(
+                    case,
+                    part,
+                    [record for other_window in windows if other_window is not window for record in other_window],
+                )
+                collected.append(([record.name for record in ordered], near))
+    return collected
 
 
 def _cut(case: Case, alike: list[_Record]) -> list[list[_Record]]:
@@ -276,14 +278,14 @@ def _nearby(case: Case, part: list[_Record], others: list[_Record]) -> int:
     )
 
 
-def told(case: Case, found: Detection) -> Answer:
+def told(case: Case, detection: Detection) -> Answer:
     """A detection in the form of the oracle's answer."""
     over = case.rule
-    groups = [group for group in found.groups if isinstance(group, DuplicateGroup)]
+    groups = [group for group in detection.groups if isinstance(group, DuplicateGroup)]
     reasons = {"the condition is unknown: a value in it is null": "unknown"}
     return Answer(
         sorted((([name_of(over, m) for m in g.members], g.nearby_records) for g in groups), key=repr),
-        found.read_of,
-        found.scanned_of,
-        Counter({(s.dataset or "", s.column, reasons.get(s.reason, s.reason)): s.records for s in found.skipped}),
+        detection.read_of,
+        detection.scanned_of,
+        Counter({(s.dataset or "", s.column, reasons.get(s.reason, s.reason)): s.records for s in detection.skipped}),
     )

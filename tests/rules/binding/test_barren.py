@@ -1,7 +1,5 @@
 """Rules that cannot find anything are mistakes, and rules that can are none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -90,12 +88,12 @@ def test_a_rule_that_may_find_something_is_accepted(settings: dict[str, Any]) ->
 
 CONDITIONS = st.recursive(
     st.tuples(st.sampled_from(["a", "b"]), st.sampled_from(["=", "<>", "<", "<=", ">", ">="]), st.integers(0, 3)).map(
-        lambda one: f"{one[0]} {one[1]} {one[2]}"
+        lambda item: f"{item[0]} {item[1]} {item[2]}"
     )
     | st.sampled_from(["a is null", "b is not null", "a in (1, 2)", "b not in (0, 3)", "a < b", "a between 1 and 2"]),
     lambda inner: st.one_of(
-        st.tuples(inner, st.sampled_from(["and", "or"]), inner).map(lambda one: f"({one[0]} {one[1]} {one[2]})"),
-        inner.map(lambda one: f"not ({one})"),
+        st.tuples(inner, st.sampled_from(["and", "or"]), inner).map(lambda item: f"({item[0]} {item[1]} {item[2]})"),
+        inner.map(lambda entry: f"not ({entry})"),
     ),
     max_leaves=6,
 )

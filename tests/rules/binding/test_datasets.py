@@ -1,7 +1,5 @@
 """Kind duplicates over several datasets: columns under other names, records that carry their dataset, one answer."""
 
-from __future__ import annotations
-
 import csv
 import datetime as dt
 import random
@@ -143,9 +141,9 @@ def shuffled(case: Case, seed: int) -> Case:
 def test_rules_over_several_datasets_find_what_plain_python_finds_in_any_order_of_records(
     case: Case, seed: int
 ) -> None:
-    found = detect(case.rule, shuffled(case, seed).datasets)
+    detection = detect(case.rule, shuffled(case, seed).datasets)
 
-    assert told(case, found) == answer(case)
+    assert told(case, detection) == answer(case)
 
 
 # What records are, and what they show
@@ -193,10 +191,10 @@ def test_an_id_that_repeats_in_one_dataset_is_reported_for_it_and_the_same_id_in
     rows = [*SHOP.rows.rows, {"branch": "B", "id": 8, "mail": "f@x.org"}, {"branch": None, "id": 9}]
     shop = replace(SHOP, rows=replace(SHOP.rows, rows=rows))
 
-    found = detect(rule([CRM, shop], key="email"), [CRM, shop])
+    detection = detect(rule([CRM, shop], key="email"), [CRM, shop])
 
-    assert found.identity == IdentityProblem(nulls=1, repeated=1)
-    assert found.identity_of == {"crm": IdentityProblem(), "shop": IdentityProblem(nulls=1, repeated=1)}
+    assert detection.identity == IdentityProblem(nulls=1, repeated=1)
+    assert detection.identity_of == {"crm": IdentityProblem(), "shop": IdentityProblem(nulls=1, repeated=1)}
 
 
 def test_a_derived_id_finds_the_records_of_its_dataset() -> None:
@@ -575,15 +573,15 @@ def test_any_two_sources_give_the_same_groups_with_the_ids_of_each(
     tmp_path: Path, postgres_url: str, mariadb_url: str
 ) -> None:
     urls = {"sqlite": f"sqlite:///{tmp_path}/tables.db", "postgresql": postgres_url, "mariadb": mariadb_url}
-    found: dict[str, set[frozenset[tuple[str, int]]]] = {}
+    result: dict[str, set[frozenset[tuple[str, int]]]] = {}
 
     with closing(Application(load(_project(tmp_path, urls), {}))) as application:
         for name, over in application.project.rules.items():
             answer = detect_rule(over, subjects_of(over, application.subject), SLOT, Budget("1GB"))
-            found[name] = {
+            result[name] = {
                 frozenset(((m.dataset or over.dataset).split("-")[0], m.id[0]) for m in group.members)  # type: ignore[misc]
                 for group in answer.detection.groups
             }
 
-    assert len(found) == len(SOURCES) ** 2
-    assert set(map(frozenset, found.values())) == {frozenset(_alike_in_tables())}
+    assert len(result) == len(SOURCES) ** 2
+    assert set(map(frozenset, result.values())) == {frozenset(_alike_in_tables())}

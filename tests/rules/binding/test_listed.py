@@ -21,6 +21,8 @@ from tests.support.rules import Rows
 from tests.support.shop import SERVERS, Shop, address
 from tests.support.world import ALONE, CUSTOMERS, DELETE, World
 
+pytestmark = pytest.mark.slow
+
 PEOPLE = ((1, "a@x", "1"), (2, "a@x", "1"), (3, "a@x", "2"), (4, "b@x", "3"), (5, "b@x", "4"), (6, "c@x", "4"))
 PAIRS = (("1", "2"), ("4", "5"))
 LISTED = {"dataset": "known_different", "columns": ["first_id", "second_id"]}
@@ -93,7 +95,6 @@ class Office:
         return report.json["rules"][0]["engine"], sorted([each["keeper"], each["surplus"]] for each in findings)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rule", [{}, GAP, ANY], ids=["key", "gap", "any"])
 def test_a_list_in_a_dataset_gives_the_findings_of_the_same_list_in_yaml(rule: dict[str, Any], office: Office) -> None:
     engines = ["embedded"] if office.shop is None else ["embedded", "pushdown"]
@@ -108,7 +109,6 @@ def test_a_list_in_a_dataset_gives_the_findings_of_the_same_list_in_yaml(rule: d
         assert inline[1] != office.found(by_engine, state=f"without-{engine}")[1]
 
 
-@pytest.mark.slow
 def test_each_run_reads_the_list_again_and_counts_the_rows_that_are_no_pair(office: Office) -> None:
     rule = {"except": LISTED}
     office.list(("1", "2"))
@@ -125,7 +125,6 @@ def test_each_run_reads_the_list_again_and_counts_the_rows_that_are_no_pair(offi
     ]
 
 
-@pytest.mark.slow
 def test_a_list_that_cannot_be_read_or_was_emptied_fails_the_rule_and_keeps_its_findings(office: Office) -> None:
     rule = {"except": LISTED}
     office.command(rule, "run", "--json")
@@ -148,7 +147,6 @@ def test_a_list_that_cannot_be_read_or_was_emptied_fails_the_rule_and_keeps_its_
     assert office.command(rule, "findings", "--json").json == findings
 
 
-@pytest.mark.slow
 def test_explain_says_where_the_pairs_are_and_how_many(office: Office) -> None:
     told = office.command({"except": LISTED}, "explain", "twins")
 
@@ -177,7 +175,6 @@ def test_explain_says_where_the_pairs_are_and_how_many(office: Office) -> None:
         ({"except": LISTED}, 0, "rule twins: fits"),
     ],
 )
-@pytest.mark.slow
 def test_check_says_what_is_wrong_with_a_list(rule: dict[str, Any], code: int, sentence: str, tmp_path: Path) -> None:
     answer = Office(tmp_path, None).command(rule, "check")
 
@@ -199,7 +196,6 @@ rules:
 """
 
 
-@pytest.mark.slow
 def test_a_sheet_lists_pairs_of_ids_of_several_columns(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text(
         "tenant,number,email\n" + "".join(f"{t},{n},a@x\n" for t in "AB" for n in (1, 2))
@@ -237,7 +233,6 @@ def test_an_unknown_dataset_of_a_list_is_told_at_its_line(tmp_path: Path) -> Non
     assert "reconcile.yaml:10:16: there is no dataset `nowhere`" in Project(tmp_path)("check").said
 
 
-@pytest.mark.slow
 def test_examples_give_the_list_or_leave_it_empty(office: Office) -> None:
     people = [{"id": 1, "email": "a@x"}, {"id": 2, "email": "a@x"}]
     pair = [{"first_id": 1, "second_id": 2}]
@@ -263,7 +258,6 @@ def test_an_example_does_not_take_a_row_of_the_list_for_a_record(tmp_path: Path)
     assert "the rule reads no dataset `known_different`" in tested.said
 
 
-@pytest.mark.slow
 def test_a_diff_shows_what_a_list_leaves_out(office: Office) -> None:
     office.command({}, "run", "--json")
     old = office.command({}, "releases", "--json").json[0]["release"]
@@ -289,7 +283,6 @@ def world(tmp_path: Path) -> World:
     return world
 
 
-@pytest.mark.slow
 def test_a_pair_listed_after_the_plan_is_not_cleaned_when_it_is_approved(world: World) -> None:
     world.run()
     pair, three = sorted(world.findings(), key=lambda name: world.plans(name)[0].records)
@@ -303,7 +296,6 @@ def test_a_pair_listed_after_the_plan_is_not_cleaned_when_it_is_approved(world: 
     assert world.shop.ids() == [1, 2, 3, 4, 5, 6]
 
 
-@pytest.mark.slow
 def test_a_plan_is_executed_while_the_list_does_not_concern_it(world: World) -> None:
     world.run()
     world.shop.sql("insert into known_different values (2, 3)")
@@ -314,7 +306,6 @@ def test_a_plan_is_executed_while_the_list_does_not_concern_it(world: World) -> 
     assert world.shop.ids() == [1, 3, 4]
 
 
-@pytest.mark.slow
 def test_a_plan_waits_while_the_list_cannot_be_read(world: World) -> None:
     world.run()
     [finding, _] = world.findings()
@@ -328,7 +319,6 @@ def test_a_plan_waits_while_the_list_cannot_be_read(world: World) -> None:
     assert world.shop.ids() == [1, 2, 3, 4, 5, 6]
 
 
-@pytest.mark.slow
 def test_a_pair_listed_after_the_approval_is_not_cleaned_by_the_next_run(world: World) -> None:
     world.run()
     for name in world.findings():
@@ -340,7 +330,6 @@ def test_a_pair_listed_after_the_approval_is_not_cleaned_by_the_next_run(world: 
     assert world.shop.ids() == [1, 2, 3, 4, 5, 6]
 
 
-@pytest.mark.slow
 def test_a_group_that_holds_a_listed_pair_is_never_cleaned_alone(world: World) -> None:
     world.rules["twins"] |= ALONE
     world.shop.sql("insert into known_different values (4, 6)")
@@ -364,7 +353,6 @@ def people(draw: st.DrawFn, name: str) -> Dataset:
     return Dataset(name, Rows(TYPES, rows), {})
 
 
-@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     data=st.tuples(people("crm"), people("shop")),

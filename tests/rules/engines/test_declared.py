@@ -1,7 +1,5 @@
 """Every column a rule reads is read as its dataset declares it, whatever the rule does with it and on every engine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -46,8 +44,8 @@ def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     if request.param not in servers:
         yield prepared(f"sqlite:///{tmp_path_factory.mktemp('declared') / 'things.db'}")
         return
-    for made in scratch_database(servers[request.param]):
-        yield prepared(made)
+    for created in scratch_database(servers[request.param]):
+        yield prepared(created)
 
 
 def prepared(url: str) -> str:
@@ -79,9 +77,9 @@ def findings(folder: Path, url: str, engine: str, rule: str, dataset: str) -> An
     if answer.code not in (0, 1):
         return answer.code, answer.said
     [rule_report] = answer.json["rules"]
-    found = [(one["keeper"], one["surplus"], one.get("money")) for one in answer.json["findings"]]
-    skipped = [one for one in rule_report["skipped"] if "first" not in one]
-    return found, rule_report["read"], rule_report["scanned"], skipped, rule_report["money"]
+    collected = [(finding["keeper"], finding["surplus"], finding.get("money")) for finding in answer.json["findings"]]
+    skipped = [item for item in rule_report["skipped"] if "first" not in item]
+    return collected, rule_report["read"], rule_report["scanned"], skipped, rule_report["money"]
 
 
 @pytest.mark.server
@@ -99,9 +97,9 @@ def test_a_declared_column_means_the_same_in_every_use_on_every_engine(url: str,
 def test_the_largest_decimal_is_kept_and_not_the_last_text(tmp_path: Path) -> None:
     url = prepared(f"sqlite:///{tmp_path}/things.db")
 
-    found, *_ = findings(tmp_path, url, "pushdown", "key: [word], keep: [{last: d}]", COLUMNS)
+    finding, *_ = findings(tmp_path, url, "pushdown", "key: [word], keep: [{last: d}]", COLUMNS)
 
-    assert [keeper for keeper, *_ in found] == [[2], [4], [7]]
+    assert [keeper for keeper, *_ in finding] == [[2], [4], [7]]
 
 
 def test_what_cannot_be_read_as_declared_is_told_by_a_pushed_down_rule_too(tmp_path: Path) -> None:
@@ -115,7 +113,7 @@ def test_what_cannot_be_read_as_declared_is_told_by_a_pushed_down_rule_too(tmp_p
 
     answer = project("run", "--rule", "twins", "--dry-run", "--json")
 
-    [unreadable] = [one for one in answer.json["rules"][0]["skipped"] if "first" in one]
+    [unreadable] = [rule for rule in answer.json["rules"][0]["skipped"] if "first" in rule]
     assert (unreadable["column"], unreadable["records"]) == ("d", 1)
     assert unreadable["reason"] == "not a decimal with at most 26 digits before the mark and 12 after it"
 
@@ -140,11 +138,11 @@ def test_a_tinyint_of_mariadb_that_holds_two_is_refused_by_every_engine(
     )
 
     for engine in ("embedded", "pushdown"):
-        code, said = findings(tmp_path, mariadb_url, engine, FLAGS[use], "pii: []")
-        assert (engine, code) == (engine, 3), said
-        assert "Column 'flag'" in said
-        assert "not a boolean, 0 or 1" in said
-        assert "columns: {flag: integer}" in said
+        code, finding = findings(tmp_path, mariadb_url, engine, FLAGS[use], "pii: []")
+        assert (engine, code) == (engine, 3), finding
+        assert "Column 'flag'" in finding
+        assert "not a boolean, 0 or 1" in finding
+        assert "columns: {flag: integer}" in finding
 
 
 @pytest.mark.server
@@ -178,10 +176,10 @@ def test_a_value_that_the_database_compares_otherwise_makes_auto_read_and_pushdo
     expected = findings(tmp_path, postgres_url, "embedded", rule, "pii: []")
 
     assert findings(tmp_path, postgres_url, "auto", rule, "pii: []") == expected
-    code, said = findings(tmp_path, postgres_url, "pushdown", rule, "pii: []")
+    code, finding = findings(tmp_path, postgres_url, "pushdown", rule, "pii: []")
     assert code == 3
-    assert "Column 'day'" in said
-    assert "use `engine: embedded`" in said
+    assert "Column 'day'" in finding
+    assert "use `engine: embedded`" in finding
 
 
 HOMES = {

@@ -1,7 +1,5 @@
 """Every engine gives exactly the groups that plain, slow, obvious Python gives, whatever the rows and the rule."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import unicodedata
@@ -66,7 +64,7 @@ row = st.fixed_dictionaries(
         "last": st.one_of(st.none(), st.integers(-3, 8)),
     }
 )
-rows = st.lists(row, max_size=14).map(lambda found: [{"id": n, **one} for n, one in enumerate(found)])
+rows = st.lists(row, max_size=14).map(lambda result: [{"id": n, **item} for n, item in enumerate(result)])
 chains = st.sampled_from(
     [[], ["trim"], ["lower"], ["trim", "lower"], ["casefold"], ["nfkc", "casefold"], ["trim", "unaccent"], ["email"]]
 )
@@ -136,7 +134,7 @@ def tricky(**same: Any) -> list[dict[str, Any]]:
 
 def apart(*seconds: float, amount: str = "1") -> list[dict[str, Any]]:
     """Records that are alike but for their time."""
-    times = [BERLIN_FOLD + dt.timedelta(seconds=one) for one in seconds]
+    times = [BERLIN_FOLD + dt.timedelta(seconds=second) for second in seconds]
     alike = {"name": "a", "code": "a1", "amount": Decimal(amount), "position": 1, "until": None, "last": None}
     return [{"id": n, "at": at, **alike} for n, at in enumerate(times)]
 
@@ -154,21 +152,26 @@ def apart(*seconds: float, amount: str = "1") -> list[dict[str, Any]]:
 @example(data=apart(0, 600, 1200.000001, 1800), settings={"key": ["code"], "gap": {"at": "10m"}})
 @example(data=apart(0, 600, 600.000001, 1200, 3600), settings={"key": ["amount"], "window": {"at": "10m"}})
 @example(
-    data=[{**one, "id": n, "amount": Decimal(f"9007199254740993.0{n % 2}")} for n, one in enumerate(apart(0, 0, 0, 0))],
+    data=[
+        {**moment, "id": n, "amount": Decimal(f"9007199254740993.0{n % 2}")}
+        for n, moment in enumerate(apart(0, 0, 0, 0))
+    ],
     settings={"key": ["amount"], "window": {"position": 0}},
 )
 @example(
-    data=[{**one, "amount": Decimal(n)} for one, n in zip(apart(0, 60, 120, 180), (20, 50, 20, 50), strict=True)],
+    data=[{**moment, "amount": Decimal(n)} for moment, n in zip(apart(0, 60, 120, 180), (20, 50, 20, 50), strict=True)],
     settings={"key": ["code"], "gap": {"at": "10m", "amount": "1%"}},
 )
 @example(
-    data=[{**one, "amount": Decimal(n)} for one, n in zip(apart(0, 60, 540, 660), (100, 101, 102, 100), strict=True)],
+    data=[
+        {**moment, "amount": Decimal(n)} for moment, n in zip(apart(0, 60, 540, 660), (100, 101, 102, 100), strict=True)
+    ],
     settings={"key": ["code"], "window": {"at": "10m", "amount": 1}},
 )
 @example(
     data=[
-        {**one, "until": end and BERLIN_FOLD + dt.timedelta(seconds=end)}
-        for one, end in zip(apart(0, 60, 120, 400, 500, 500), (300, 120, 130, 400, 600, None), strict=True)
+        {**moment, "until": end and BERLIN_FOLD + dt.timedelta(seconds=end)}
+        for moment, end in zip(apart(0, 60, 120, 400, 500, 500), (300, 120, 130, 400, 600, None), strict=True)
     ],
     settings={"key": ["code"], "overlap": {"from": "at", "to": "until"}},
 )
@@ -190,8 +193,8 @@ def test_every_engine_answers_as_plain_python_does(
     for name, engine in databases.items():
         if pushdown_obstacle(rule, relation, engine.dialect.name) is None:
             with pushed(engine, given_rows) as records:
-                found = detect(rule, relation, records, SLOT)
-            assert (name, answer(found)) == (name, expected)
+                detection = detect(rule, relation, records, SLOT)
+            assert (name, answer(detection)) == (name, expected)
 
 
 Said = tuple[str, Callable[[dict[str, Any]], bool | None]]
@@ -243,8 +246,8 @@ conditions = st.recursive(
     _leaves,
     lambda inner: (
         inner.map(_negated)
-        | inner.map(lambda one: (f"({one[0]}) is null", lambda record: one[1](record) is None))
-        | inner.map(lambda one: (f"({one[0]}) is not null", lambda record: one[1](record) is not None))
+        | inner.map(lambda entry: (f"({entry[0]}) is null", lambda record: entry[1](record) is None))
+        | inner.map(lambda item: (f"({item[0]}) is not null", lambda record: item[1](record) is not None))
         | st.builds(_joined, inner, inner, st.sampled_from(["and", "or"]))
         | st.builds(_compared, inner, inner, st.sampled_from(["=", "<>"]))
     ),
@@ -261,29 +264,35 @@ PLACED: Said = ("position >= 0", _unless_null("position", lambda value: value >=
     inside=conditions,
     taken=conditions,
 )
-@example(data=[(one, paid) for one in apart(0, 0) for paid in (True, False, None)], inside=PLACED, taken=_negated(PAID))
-@example(data=[(one, paid) for one in apart(0, 0) for paid in (True, False, None)], inside=_negated(PAID), taken=PLACED)
-@example(data=[(one, paid) for one in apart(0, 0) for paid in (True, False, None)], inside=_negated(PAID), taken=PAID)
+@example(
+    data=[(moment, paid) for moment in apart(0, 0) for paid in (True, False, None)], inside=PLACED, taken=_negated(PAID)
+)
+@example(
+    data=[(moment, paid) for moment in apart(0, 0) for paid in (True, False, None)], inside=_negated(PAID), taken=PLACED
+)
+@example(
+    data=[(moment, paid) for moment in apart(0, 0) for paid in (True, False, None)], inside=_negated(PAID), taken=PAID
+)
 def test_every_engine_leaves_out_and_counts_what_plain_python_does_by_any_conditions(
     data: list[tuple[dict[str, Any], bool | None]],
     inside: Said,
     taken: Said,
     databases: dict[str, sa.Engine],
 ) -> None:
-    records = [{**one, "id": n, "paid": paid} for n, (one, paid) in enumerate(data)]
+    records = [{**record, "id": n, "paid": paid} for n, (record, paid) in enumerate(data)]
     rows = Rows({**TYPES, "paid": Type.BOOLEAN}, records, where=inside[0])
     rule = DuplicatesRule(name="twins", dataset="things", key=["position"], where=taken[0], nulls={"position": "match"})
-    held = [(inside[1](one), taken[1](one)) for one in records]
+    held = [(inside[1](record), taken[1](record)) for record in records]
 
-    def counts(found: Detection) -> tuple[int, int, int, list[int]]:
-        unknown = sum(one.records for one in found.skipped)
-        return found.read, found.scanned, unknown, sorted(m.id[0] for g in found.groups for m in g.members)  # type: ignore[misc]
+    def counts(result: Detection) -> tuple[int, int, int, list[int]]:
+        unknown = sum(item.records for item in result.skipped)
+        return result.read, result.scanned, unknown, sorted(m.id[0] for g in result.groups for m in g.members)  # type: ignore[misc]
 
-    passed = [one["position"] for one, (first, second) in zip(records, held, strict=True) if first and second]
+    passed = [record["position"] for record, (first, second) in zip(records, held, strict=True) if first and second]
     twins = [
-        one["id"]
-        for one, (first, second) in zip(records, held, strict=True)
-        if first and second and passed.count(one["position"]) > 1
+        record["id"]
+        for record, (first, second) in zip(records, held, strict=True)
+        if first and second and passed.count(record["position"]) > 1
     ]
     unknown = sum(first is None or (first and second is None) for first, second in held)
     expected = (len(records), len(passed), unknown, twins)
@@ -333,11 +342,11 @@ def test_a_derived_text_that_is_not_ascii_is_folded_here() -> None:
 Answer = tuple[set[tuple[Any, ...]], dict[tuple[str, str], int], int]
 
 
-def answer(found: Detection) -> Answer:
+def answer(detection: Detection) -> Answer:
     """What the oracle says too: groups as (key, ids, keeper first, span), what was skipped, how many scanned."""
-    groups = {(tuple(g.key.values()), tuple(m.id[0] for m in g.members), g.span) for g in found.groups}
-    assert len(groups) == len(found.groups)
-    return groups, {(s.column, s.reason): s.records for s in found.skipped}, found.scanned
+    groups = {(tuple(g.key.values()), tuple(m.id[0] for m in g.members), g.span) for g in detection.groups}
+    assert len(groups) == len(detection.groups)
+    return groups, {(s.column, s.reason): s.records for s in detection.skipped}, detection.scanned
 
 
 def oracle(rule: DuplicatesRule, data: list[dict[str, Any]]) -> Answer:
@@ -378,8 +387,8 @@ def oracle(rule: DuplicatesRule, data: list[dict[str, Any]]) -> Answer:
 def _clusters(rule: DuplicatesRule, taking_part: list[tuple[Any, dict[str, Any]]]) -> Iterator[list[dict[str, Any]]]:
     free = list(taking_part)
     while free:
-        same = [one for one in free if one[0] == free[0][0]]
-        free = [one for one in free if one[0] != free[0][0]]
+        same = [item for item in free if item[0] == free[0][0]]
+        free = [item for item in free if item[0] != free[0][0]]
         records = [record for _, record in same]
         if rule.span is None:
             yield records
@@ -389,7 +398,11 @@ def _clusters(rule: DuplicatesRule, taking_part: list[tuple[Any, dict[str, Any]]
             records.sort(key=lambda record: (record[column], record["id"]))
             cluster = [records[0]]
             for record in cluster if rule.window is None else cluster[:1]:
-                cluster += [other for other in records if other not in cluster and _belong(rule, record, other)]
+                cluster += [
+                    other_record
+                    for other_record in records
+                    if other_record not in cluster and _belong(rule, record, other_record)
+                ]
             yield sorted(cluster, key=lambda record: (record[column], record["id"]))
             records = [record for record in records if record not in cluster]
 

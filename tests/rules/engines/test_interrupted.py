@@ -1,7 +1,5 @@
 """A read that the database ends is one clear sentence and exit code 3, wherever in a rule it happens."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess
@@ -32,8 +30,8 @@ PHASES = {
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     """A database whose reads do not end by themselves."""
     for url in scratch_database({"postgresql": POSTGRES, "mysql": MARIADB}[request.param]):
-        with served(url) as made:
-            yield made
+        with served(url) as created:
+            yield created
 
 
 def project(folder: Path, url: str, table: str, engine: str, **source: str) -> Project:
@@ -61,9 +59,9 @@ def ended_by_the_database(server: Server, shop: Project) -> Answer:
         engine = sa.create_engine(server.direct, poolclass=sa.pool.NullPool, isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:
             while not over.wait(0.5):
-                for one in connection.exec_driver_sql(OTHERS[engine.dialect.name]).scalars().all():
+                for item in connection.exec_driver_sql(OTHERS[engine.dialect.name]).scalars().all():
                     with contextlib.suppress(sa.exc.DBAPIError):  # it ended by itself
-                        connection.exec_driver_sql(END[engine.dialect.name].format(one))
+                        connection.exec_driver_sql(END[engine.dialect.name].format(item))
 
     over = threading.Event()
     ending = threading.Thread(target=end, daemon=True)
@@ -145,8 +143,8 @@ def end_all(server: Server) -> None:
     engine = sa.create_engine(server.direct, poolclass=sa.pool.NullPool, isolation_level="AUTOCOMMIT")
     everyone = OTHERS[engine.dialect.name].partition(" and xact_start")[0]
     with engine.connect() as connection:
-        for one in connection.exec_driver_sql(everyone).scalars().all():
-            connection.exec_driver_sql(END[engine.dialect.name].format(one))
+        for item in connection.exec_driver_sql(everyone).scalars().all():
+            connection.exec_driver_sql(END[engine.dialect.name].format(item))
         patience = time.monotonic() + 2  # MariaDB may still be writing to whoever does not read
         while connection.exec_driver_sql(everyone).scalars().all() and time.monotonic() < patience:
             time.sleep(0.05)
@@ -158,9 +156,9 @@ def test_what_a_library_warns_of_or_logs_never_reaches_the_terminal(tmp_path: Pa
     script = f"import sys, reconcile.cli as cli; main = cli.main\ndef noisy():\n {noise}\n main()\n"
     script += "cli.main = noisy; sys.argv = ['reconcile', 'version']; cli.command()"
 
-    said = subprocess.run(
+    report = subprocess.run(
         [sys.executable, "-P", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True, env=os.environ
     )
 
-    assert said.stdout.startswith("reconcile ")
-    assert said.stderr == ""
+    assert report.stdout.startswith("reconcile ")
+    assert report.stderr == ""

@@ -1,7 +1,5 @@
 """Duplicates found inside PostgreSQL by marks: what a mark leaves open, the records decide."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime as dt
 from collections.abc import Callable, Iterator
@@ -41,8 +39,8 @@ def things(*codes: str | None) -> Rows:
     return Rows(THINGS, [{"id": n, "code": code, "other": code, "at": SLOT} for n, code in enumerate(codes)])
 
 
-def ids(found: Detection) -> list[list[Value]]:
-    return [[member.id[0] for member in group.members] for group in found.groups]
+def ids(detection: Detection) -> list[list[Value]]:
+    return [[member.id[0] for member in group.members] for group in detection.groups]
 
 
 @contextmanager
@@ -69,9 +67,9 @@ def test_two_keys_that_share_a_mark_stay_apart(server: sa.Engine) -> None:
     data = things("a", "A ", " a", "b", "B")
 
     with pushed(server, data) as records:
-        found = detect(rule(key=[{"code": ["lower"]}]), data.relation(), records, SLOT)
+        detection = detect(rule(key=[{"code": ["lower"]}]), data.relation(), records, SLOT)
 
-    assert ids(found) == [[3, 4]]
+    assert ids(detection) == [[3, 4]]
 
 
 def test_like_parts_of_a_key_do_not_cancel_each_other_out(server: sa.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,9 +77,9 @@ def test_like_parts_of_a_key_do_not_cancel_each_other_out(server: sa.Engine, mon
     monkeypatch.setattr(pushdown, "MOST", 1)
 
     with listening(server, data) as (records, heard):
-        found = detect(rule(key=["code", "other"]), data.relation(), records, SLOT)
+        detection = detect(rule(key=["code", "other"]), data.relation(), records, SLOT)
 
-    assert ids(found) == [[4, 5]]
+    assert ids(detection) == [[4, 5]]
     assert heard.count("whole: mark, records") == 1
 
 
@@ -95,30 +93,30 @@ def test_every_way_of_asking_gives_the_same_answer(
         {"id": n, "code": code, "other": str(n % 5), "at": SLOT + dt.timedelta(seconds=45 * (n % 3))}
         for n, code in enumerate(codes)
     ]
-    data, one = Rows(THINGS, rows), rule(key=[{"code": ["trim", "lower"]}], **settings)
-    expected = detect(one, data.relation(), data.streamed(), SLOT)
+    data, item = Rows(THINGS, rows), rule(key=[{"code": ["trim", "lower"]}], **settings)
+    expected = detect(item, data.relation(), data.streamed(), SLOT)
     if way.startswith("more"):
         monkeypatch.setattr(pushdown, "MOST", 1)
     if way.startswith("a server"):
         monkeypatch.setattr(pushdown, "OLDEST", 999_999)
 
     with pushed(server, data) as records:
-        found = detect(one, data.relation(), records, SLOT)
+        detection = detect(item, data.relation(), records, SLOT)
 
     assert len(expected.groups) > 1
-    assert found.groups == expected.groups
-    assert (found.read, found.scanned, found.skipped) == (expected.read, expected.scanned, expected.skipped)
+    assert detection.groups == expected.groups
+    assert (detection.read, detection.scanned, detection.skipped) == (expected.read, expected.scanned, expected.skipped)
 
 
 def test_records_that_are_not_ascii_are_looked_for_only_where_there_are_any(server: sa.Engine) -> None:
-    one = rule(key=[{"code": ["lower"]}])
+    item = rule(key=[{"code": ["lower"]}])
     with listening(server, things("a", "A", None)) as (records, heard):
-        plain = detect(one, things().relation(), records, SLOT)
+        plain = detect(item, things().relation(), records, SLOT)
     with listening(server, things("a", "A", "É", "é")) as (records, also_heard):
-        folded = detect(one, things().relation(), records, SLOT)
+        folded = detect(item, things().relation(), records, SLOT)
 
     assert ids(plain) == [[0, 1]]
-    assert not [one for one in heard if one.startswith("stream")]
+    assert not [entry for entry in heard if entry.startswith("stream")]
     assert ids(folded) == [[0, 1], [2, 3]]
     assert "stream: id, code" in also_heard
 
@@ -142,6 +140,6 @@ def test_a_derived_id_is_compared_whatever_the_database_says_of_the_column_it_hi
     data = Rows({"id": Type.INTEGER, "code": Type.TEXT, "number": Type.INTEGER}, rows, derived={"id": "number + 1"})
 
     with pushed(server, data) as records:
-        found = detect(rule(), data.relation(), dataclasses.replace(records, unique=lambda _: True), SLOT)
+        detection = detect(rule(), data.relation(), dataclasses.replace(records, unique=lambda _: True), SLOT)
 
-    assert found.identity == IdentityProblem(repeated=1)
+    assert detection.identity == IdentityProblem(repeated=1)

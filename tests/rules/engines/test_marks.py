@@ -1,7 +1,5 @@
 """How exact keys and ids are found in DuckDB: whole numbers in a table of bits, everything else by sorted hashes."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections import Counter
 from pathlib import Path
@@ -37,8 +35,8 @@ def rule() -> DuplicatesRule:
     return DuplicatesRule.model_validate({"name": "r", "kind": "duplicates", "dataset": "things", "key": ["code"]})
 
 
-def ids(found: Detection) -> list[list[Value]]:
-    return [[member.id[0] for member in group.members] for group in found.groups]
+def ids(detection: Detection) -> list[list[Value]]:
+    return [[member.id[0] for member in group.members] for group in detection.groups]
 
 
 def counted(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> IdentityProblem:
@@ -48,8 +46,8 @@ def counted(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> IdentityPro
     return IdentityProblem(len(all_ids) - len(named), len(named) - len(set(named)))
 
 
-def groups(found: Detection) -> list[list[Any]]:
-    return sorted(sorted(map(str, group)) for group in ids(found))
+def groups(detection: Detection) -> list[list[Any]]:
+    return sorted(sorted(map(str, group)) for group in ids(detection))
 
 
 @settings(max_examples=examples(30, quick=8))
@@ -68,11 +66,11 @@ def test_ids_are_counted_and_keys_found_whatever_the_numbers_are(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(embedded, "SPREAD", spread)
         patch.setattr(embedded, "SLICE", piece)
-        found = detect(rule(), data.relation(), data.streamed(), SLOT)
+        detection = detect(rule(), data.relation(), data.streamed(), SLOT)
 
-    assert found.identity == counted(rows, ("id",))
+    assert detection.identity == counted(rows, ("id",))
     expected = (sorted({str(n) for n in numbers}) for numbers in by_code.values() if len(set(numbers)) > 1)
-    assert [sorted(set(group)) for group in groups(found)] == sorted(expected)
+    assert [sorted(set(group)) for group in groups(detection)] == sorted(expected)
 
 
 @settings(max_examples=examples(10, quick=4))
@@ -108,10 +106,10 @@ def test_ids_of_every_width_are_counted_in_a_file(of_duckdb: str, type_: Type, o
 
     relation = Relation("things", Schema((Column("id", type_), Column("code", Type.TEXT))), ("id",))
     records = Readable(lambda columns: f"select {', '.join(columns)} from read_parquet('{path}')")
-    found = detect(rule(), relation, records, SLOT)
+    detection = detect(rule(), relation, records, SLOT)
 
-    assert found.identity == IdentityProblem(nulls=3, repeated=9)
-    assert sum(len(group) for group in ids(found)) == 58 - 4, "the pairs of 2 and 3, and of 4 and 5, lose their ids"
+    assert detection.identity == IdentityProblem(nulls=3, repeated=9)
+    assert sum(len(group) for group in ids(detection)) == 58 - 4, "the pairs of 2 and 3, and of 4 and 5, lose their ids"
 
 
 @pytest.mark.slow
@@ -119,9 +117,9 @@ def test_one_record_and_records_that_are_all_equal(tmp_path: Path) -> None:
     for count in (1, 2, 500):
         data = Rows({"id": Type.INTEGER, "code": Type.TEXT}, [{"id": n, "code": "a"} for n in range(count)])
         for records in (data.streamed(), data.readable(tmp_path)):
-            found = detect(rule(), data.relation(), records, SLOT)
-            assert [len(group) for group in ids(found)] == ([count] if count > 1 else [])
-            assert not found.identity
+            detection = detect(rule(), data.relation(), records, SLOT)
+            assert [len(group) for group in ids(detection)] == ([count] if count > 1 else [])
+            assert not detection.identity
 
 
 @pytest.mark.parametrize("mask", [0xFFFFFFFF, 0xFFFFFFFF00000000, 0x3, 0x0])
@@ -138,9 +136,9 @@ def test_halves_of_hashes_that_collide_change_nothing(mask: int, monkeypatch: py
 
     monkeypatch.setattr(hashed, "key_hashes", masked)
 
-    found = detect(rule(), data.relation(), data.streamed(), SLOT)
-    assert (found.groups, found.identity) == (expected.groups, expected.identity)
-    assert len(found.groups) == 38
+    detection = detect(rule(), data.relation(), data.streamed(), SLOT)
+    assert (detection.groups, detection.identity) == (expected.groups, expected.identity)
+    assert len(detection.groups) == 38
 
 
 @given(

@@ -8,8 +8,6 @@ Snowflake's connector: install requirements-dev.lock, then `fakesnow[server]`, `
 `snowflake-sqlalchemy==2.1.0` with `--no-deps`.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import random
@@ -136,16 +134,16 @@ def lake(tmp_path: Path) -> Project:
 
 @pytest.mark.slow
 def test_explain_says_where_each_rule_runs_and_why(lake: Project) -> None:
-    said = {rule: lake("explain", rule, "--sql").out for rule in ("twice", "ratio", "timeless", "query")}
+    mapping = {rule: lake("explain", rule, "--sql").out for rule in ("twice", "ratio", "timeless", "query")}
 
-    assert said["twice"].startswith("twice runs pushed down (inside the source)")
-    assert "AT (TIMESTAMP => CAST('the time at which the rule begins' AS TIMESTAMP_TZ))" in said["twice"]
+    assert mapping["twice"].startswith("twice runs pushed down (inside the source)")
+    assert "AT (TIMESTAMP => CAST('the time at which the rule begins' AS TIMESTAMP_TZ))" in mapping["twice"]
     assert (
         "embedded (DuckDB, in this process): Snowflake does not compare `ratio` exactly as Reconcile does"
-        in said["ratio"]
+        in mapping["ratio"]
     )
-    assert "timeless cannot be read as of one moment (time travel)" in said["timeless"]
-    assert "a warehouse compares only a `table`, not a `query`" in said["query"]
+    assert "timeless cannot be read as of one moment (time travel)" in mapping["timeless"]
+    assert "a warehouse compares only a `table`, not a `query`" in mapping["query"]
 
 
 @pytest.mark.slow

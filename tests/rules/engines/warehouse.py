@@ -7,8 +7,6 @@ defined in DuckDB below.
 
 # ruff: noqa: ARG002, N802 - SQLAlchemy calls the methods of dialects by these names
 
-from __future__ import annotations
-
 import re
 import sys
 import warnings

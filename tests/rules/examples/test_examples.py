@@ -1,7 +1,5 @@
 """Examples of rules: what `reconcile test` runs, where it runs them, and what it says of those that fail."""
 
-from __future__ import annotations
-
 import json
 import textwrap
 from pathlib import Path
@@ -12,6 +10,8 @@ import sqlalchemy as sa
 
 from tests.support.cli import Answer, Project, sqlite
 from tests.support.servers import execute
+
+pytestmark = pytest.mark.slow
 
 FILES = """\
 version: 1
@@ -55,7 +55,6 @@ def run_examples(project: Project, examples: str, *words: str, base: str = FILES
     return project.write(base + textwrap.indent(examples, " " * 6))("test", *words)
 
 
-@pytest.mark.slow
 def test_records_are_read_with_the_notation_of_the_dataset(shop: Project) -> None:
     answer = run_examples(shop, TWICE)
 
@@ -65,7 +64,6 @@ def test_records_are_read_with_the_notation_of_the_dataset(shop: Project) -> Non
     assert "Not run by pushdown: `double-charge`, because source 'shop' cannot run queries." in answer.err
 
 
-@pytest.mark.slow
 def test_a_failure_names_the_example_and_shows_each_group_that_differs(shop: Project) -> None:
     answer = run_examples(
         shop,
@@ -93,7 +91,6 @@ def test_a_failure_names_the_example_and_shows_each_group_that_differs(shop: Pro
     ]
 
 
-@pytest.mark.slow
 def test_json_says_the_same(shop: Project) -> None:
     wrong = TWICE.replace("{keep: c1, surplus: [c2]}", "{keep: c3, surplus: [c4]}")
 
@@ -111,7 +108,6 @@ def test_json_says_the_same(shop: Project) -> None:
     }
 
 
-@pytest.mark.slow
 def test_nothing_expected_passes_only_if_nothing_is_found(shop: Project) -> None:
     none = TWICE.replace("[{keep: c1, surplus: [c2]}]", "[]")
 
@@ -121,18 +117,16 @@ def test_nothing_expected_passes_only_if_nothing_is_found(shop: Project) -> None
     assert "unexpected  duplicate: keep c1, surplus c2" in answer.out
 
 
-@pytest.mark.slow
 def test_only_the_named_rules_are_tested_and_those_without_examples_are_named(shop: Project) -> None:
     base = FILES.replace("rules:\n", "rules:\n  plain: {kind: duplicates, dataset: charges, key: [order_id]}\n")
 
-    everything, one = run_examples(shop, TWICE, base=base), shop("test", "plain")
+    everything, answer = run_examples(shop, TWICE, base=base), shop("test", "plain")
 
     assert "Without examples: `plain`." in everything.err
-    assert (one.code, one.out) == (0, "0 examples: 0 passed, 0 failed.\n")
+    assert (answer.code, answer.out) == (0, "0 examples: 0 passed, 0 failed.\n")
     assert shop("test", "plane").code == 2
 
 
-@pytest.mark.slow
 def test_a_rule_over_its_slot_is_tested_at_the_time_of_the_example(shop: Project) -> None:
     base = FILES.replace("    window:", "    where: charged_at > slot() - 2d\n    window:")
     late = TWICE.replace("  given:", "  at: 2026-03-09T00:00\n  given:").replace("[{keep: c1, surplus: [c2]}]", "[]")
@@ -149,7 +143,6 @@ def test_without_its_source_a_rule_is_tested_with_declared_and_inferred_types(tm
     assert "Types of `id` and `order_id` in charges are inferred from the examples: " in answer.err
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "same"),
     [
@@ -169,7 +162,6 @@ def test_types_are_inferred_from_the_form_of_the_values(value: str, same: str, t
     assert run_examples(Project(tmp_path), quoted, base=base).code == 0
 
 
-@pytest.mark.slow
 def test_a_record_without_id_is_named_by_its_number(shop: Project) -> None:
     base = FILES.replace("    id: id\n", "").replace("[order_id, amount]\n    window: {charged_at: 15m}", "all")
     same = """\
@@ -185,7 +177,6 @@ def test_a_record_without_id_is_named_by_its_number(shop: Project) -> None:
     assert answer.code == 0, answer.said
 
 
-@pytest.mark.slow
 def test_an_id_of_several_columns_is_a_list(shop: Project) -> None:
     base = FILES.replace("id: id", "id: [id, order_id]").replace("[order_id, amount]", "[amount]")
     lists = TWICE.replace("keep: c1, surplus: [c2]", "keep: [c1, A], surplus: [[c2, A]]")
@@ -226,7 +217,6 @@ def test_a_mistake_in_an_example_is_told_with_its_place(written: str, shop: Proj
     assert "Traceback" not in answer.said
 
 
-@pytest.mark.slow
 def test_check_tells_mistakes_in_examples_and_runs_none(shop: Project) -> None:
     wrong = TWICE.replace("[{keep: c1, surplus: [c2]}]", "[]")
     run_examples(shop, wrong + "- {given: [{id: 1, amount: abc}], expect: []}\n")
@@ -237,7 +227,6 @@ def test_check_tells_mistakes_in_examples_and_runs_none(shop: Project) -> None:
     assert "error  examples of double-charge: reconcile.yaml:26:34: `amount`: `abc` is not a decimal" in answer.out
 
 
-@pytest.mark.slow
 def test_examples_may_be_in_an_included_file_and_do_not_change_what_a_rule_matches(shop: Project) -> None:
     head, rules = FILES.split("rules:\n")
     bare = "rules:\n" + rules.replace("    examples:\n", "")
@@ -294,7 +283,6 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Project, s
 
 
 @pytest.mark.server
-@pytest.mark.slow
 def test_examples_run_inside_the_database_with_the_types_of_its_columns(database: tuple[Project, str, str]) -> None:
     project, url, dialect = database
     project.write(DATABASE % "amount, city, born" + textwrap.indent(TWINS % "", " " * 6))
@@ -307,7 +295,6 @@ def test_examples_run_inside_the_database_with_the_types_of_its_columns(database
 
 
 @pytest.mark.server
-@pytest.mark.slow
 def test_text_that_is_not_ascii_is_compared_on_both_sides(database: tuple[Project, str, str]) -> None:
     project, url, dialect = database
     project.write(
@@ -321,7 +308,6 @@ def test_text_that_is_not_ascii_is_compared_on_both_sides(database: tuple[Projec
     assert f"pushdown ({dialect})" in answer.out
 
 
-@pytest.mark.slow
 def test_sqlite_runs_the_examples_of_rules_over_numbers_and_text(tmp_path: Path) -> None:
     with sqlite(tmp_path / "shop.db") as connection:
         connection.execute(f"create table people ({COLUMNS.format(time='datetime')})")
@@ -336,7 +322,6 @@ def test_sqlite_runs_the_examples_of_rules_over_numbers_and_text(tmp_path: Path)
     assert "ok      twins: example 1 (embedded, pushdown (sqlite))" in answer.out
 
 
-@pytest.mark.slow
 def test_a_rule_that_the_database_cannot_answer_exactly_says_why_it_ran_only_here(tmp_path: Path) -> None:
     with sqlite(tmp_path / "shop.db") as connection:
         connection.execute(f"create table people ({COLUMNS.format(time='datetime')})")
@@ -349,7 +334,6 @@ def test_a_rule_that_the_database_cannot_answer_exactly_says_why_it_ran_only_her
 
 
 @pytest.mark.server
-@pytest.mark.slow
 def test_a_user_that_may_only_select_runs_every_example_and_nothing_is_created(
     postgres_url: str, tmp_path: Path
 ) -> None:
@@ -376,7 +360,6 @@ def test_a_user_that_may_only_select_runs_every_example_and_nothing_is_created(
         execute(postgres_url, f"drop owned by {role}", f"drop role {role}")
 
 
-@pytest.mark.slow
 def test_a_database_that_does_not_answer_leaves_the_embedded_engine(tmp_path: Path) -> None:
     project = Project(tmp_path).write(DATABASE % "amount" + textwrap.indent(TWINS % "", " " * 6))
 
@@ -406,9 +389,9 @@ RULE: dict[str, Any] = {
 }
 
 
-def charge(number: int, minute: int, **other: Any) -> dict[str, Any]:
+def charge(number: int, minute: int, **settings: Any) -> dict[str, Any]:
     same = {"customer": "ann", "payer": "bob", "currency": "EUR", "reference": "INV-7", "amount": 20, "status": "paid"}
-    return {"id": number, **same, "charged_at": f"2026-03-01T10:{minute:02}Z", "terminal": f"t{number}", **other}
+    return {"id": number, **same, "charged_at": f"2026-03-01T10:{minute:02}Z", "terminal": f"t{number}", **settings}
 
 
 EXAMPLES: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
@@ -443,14 +426,12 @@ def with_rule(project: Project, rule: dict[str, Any]) -> Project:
     return project.write(f"{CHARGES}rules: {{double-charge: {json.dumps(written)}}}\n")
 
 
-@pytest.mark.slow
 def test_the_examples_agree_with_the_rule(tmp_path: Path) -> None:
     answer = with_rule(Project(tmp_path), RULE)("test")
 
     assert answer.code == 0, answer.said
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mutation", MUTATIONS)
 def test_a_mistake_in_the_rule_fails_its_examples(mutation: str, tmp_path: Path) -> None:
     answer = with_rule(Project(tmp_path), RULE | MUTATIONS[mutation])("test")
@@ -479,9 +460,9 @@ COMPARISON: dict[str, Any] = {
 }
 
 
-def entry(number: int, day: int = 1, **other: Any) -> dict[str, Any]:
+def entry(number: int, day: int = 1, **settings: Any) -> dict[str, Any]:
     same = {"reference": "INV-7", "currency": "EUR", "amount": "20.00", "account": "4400"}
-    return {"id": number, **same, "day": f"2026-03-{day:02}", **other}
+    return {"id": number, **same, "day": f"2026-03-{day:02}", **settings}
 
 
 SIDES: list[dict[str, Any]] = [
@@ -523,7 +504,6 @@ def test_a_misspelt_form_is_told_with_its_place(tmp_path: Path) -> None:
     assert "`form`: the rule finds no `left_onyl`; did you mean `left_only`?" in answer.err
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mistake", MISTAKEN)
 def test_a_mistake_in_a_comparison_of_two_sides_fails_its_examples(mistake: str, tmp_path: Path) -> None:
     rule = {key: value for key, value in {**COMPARISON, **MISTAKEN[mistake], "examples": SIDES}.items() if value}

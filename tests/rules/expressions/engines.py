@@ -1,7 +1,5 @@
 """Runs one SQL expression over a column of values on a real engine: what an exactness claim is tested with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -63,9 +61,9 @@ class DuckRun:
         self.connection.register("t", pa.table({"n": pa.array(range(len(rows)), pa.int64()), **columns}))
         table = sa.table("t", sa.column("n"), *(sa.column(n, SQL[t]) for n, t in zip(names, types, strict=True)))
         query = _query(table, [e(*(table.c[n] for n in names)) for e in expressions])
-        found = self.connection.sql(render(query, "duckdb")).to_arrow_table()
+        result = self.connection.sql(render(query, "duckdb")).to_arrow_table()
         self.connection.unregister("t")
-        return [column.to_pylist() for column in found.columns]
+        return [column.to_pylist() for column in result.columns]
 
 
 class ServerRun:
@@ -91,20 +89,20 @@ class ServerRun:
         values = [{"n": i, **dict(zip(names, row, strict=True))} for i, row in enumerate(rows)]
         self.connection.execute(table.insert(), values)
         query = _query(table, [e(*(table.c[n] for n in names)) for e in expressions])
-        found = self.connection.execute(query).all()
-        return [[row[i] for row in found] for i in range(len(expressions))]
+        result = self.connection.execute(query).all()
+        return [[row[i] for row in result] for i in range(len(expressions))]
 
     def _table(self, types: tuple[Type, ...]) -> sa.Table:
         if types not in self.tables:
             columns = [sa.Column(f"c{i}", SQL[t]) for i, t in enumerate(types)]
-            made = sa.Table(
+            table = sa.Table(
                 f"t{len(self.tables)}",
                 sa.MetaData(),
                 sa.Column("n", sa.Integer, primary_key=True, autoincrement=False),
                 *columns,
             )
-            made.create(self.connection)
-            self.tables[types] = made
+            table.create(self.connection)
+            self.tables[types] = table
         return self.tables[types]
 
     def close(self) -> None:

@@ -1,7 +1,5 @@
 """Business days: weekends, public holidays, and days of one's own."""
 
-from __future__ import annotations
-
 import datetime as dt
 
 import pytest

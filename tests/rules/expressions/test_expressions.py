@@ -1,7 +1,5 @@
 """The expression language: its errors, its meaning, and that its SQL says the same wherever it claims to."""
 
-from __future__ import annotations
-
 import datetime as dt
 import functools
 import itertools
@@ -180,9 +178,9 @@ def test_an_expression_means_what_it_says(text: str, values: dict[str, Value] | 
             value_of(text)
         return
 
-    found = value_of(text, **values)
+    value = value_of(text, **values)
 
-    assert canonical(found) == canonical(expected)
+    assert canonical(value) == canonical(expected)
 
 
 @pytest.mark.parametrize(
@@ -420,9 +418,9 @@ def test_a_long_pattern_takes_no_long_time() -> None:
 
 
 def test_an_expression_knows_its_columns() -> None:
-    found = parse('amount > fee and "amount" < coalesce(count, records) - slot()')
+    document = parse('amount > fee and "amount" < coalesce(count, records) - slot()')
 
-    assert found.columns == ("amount", "fee", "count", "records")
+    assert document.columns == ("amount", "fee", "count", "records")
 
 
 TEXTS = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=6) | st.text(
@@ -482,14 +480,14 @@ def check_expressions(run: Run, claim: str, rows: list[tuple[Any, ...]], texts: 
     if not claimed:
         return
 
-    def compiled(*columns: Any, one: BoundExpression) -> Any:
-        return one.sql(dict(zip(KINDS, columns, strict=True)), SLOT, run.dialect)
+    def compiled(*columns: Any, bound_expression: BoundExpression) -> Any:
+        return bound_expression.sql(dict(zip(KINDS, columns, strict=True)), SLOT, run.dialect)
 
     answers = run.many(list(KINDS.values()), rows, [functools.partial(compiled, one=b) for b in claimed])
 
-    for one, answer in zip(claimed, answers, strict=True):
-        expected = [one.evaluate(dict(zip(KINDS, r, strict=True)), SLOT) for r in rows]
-        assert [canonical(_as(one.type, a)) for a in answer] == [canonical(e) for e in expected], one.expression.text
+    for item, answer in zip(claimed, answers, strict=True):
+        expected = [item.evaluate(dict(zip(KINDS, r, strict=True)), SLOT) for r in rows]
+        assert [canonical(_as(item.type, a)) for a in answer] == [canonical(e) for e in expected], item.expression.text
 
 
 def _as(kind: Type, answer: Any) -> Value:
@@ -498,8 +496,8 @@ def _as(kind: Type, answer: Any) -> Value:
         return bool(answer)
     if isinstance(answer, dt.datetime):
         return answer.astimezone(dt.UTC) if answer.tzinfo else answer.replace(tzinfo=dt.UTC)
-    found: Value = answer
-    return found
+    value: Value = answer
+    return value
 
 
 @pytest.mark.slow

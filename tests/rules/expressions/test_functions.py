@@ -1,7 +1,5 @@
 """Functions compiled per dialect mean the same on every engine."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Iterator
 from typing import Any
@@ -128,11 +126,11 @@ def test_exact_overrules_the_collations_postgresql_can_have(postgres_url: str) -
             by_collation = connection.execute(sa.select(sa.func.count(sa.distinct(column)))).scalar_one()
             by_code_point = connection.execute(sa.select(sa.func.count(sa.distinct(exact(column))))).scalar_one()
             lowered = connection.execute(sa.select(sa.func.lower(strip(plain(column))).label("x"))).scalars()
-            found = connection.execute(sa.select(find(column, sa.literal("A")))).scalars()
+            result = connection.execute(sa.select(find(column, sa.literal("A")))).scalars()
 
             assert (by_collation < 3, by_code_point) == (True, 3)
             assert {t for t in lowered if t.isascii()} == {"a1"}
-            assert sorted(found) == [0, 0, 1]
+            assert sorted(result) == [0, 0, 1]
     engine.dispose()
 
 

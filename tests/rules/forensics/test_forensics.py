@@ -1,7 +1,5 @@
 """A cause is named only where a test bears it out: simulated traffic of each cause, and chance, which is silent."""
 
-from __future__ import annotations
-
 import datetime as dt
 import random
 from collections.abc import Callable
@@ -44,9 +42,9 @@ def gaps(*seconds: float) -> list[Group]:
 
 
 def test_repeats_that_cluster_at_thirty_seconds_betray_a_retrying_client() -> None:
-    found = cause(gaps(29.2, 29.8, 30.0, 30.1, 30.4, 30.6, 31.0, 30.2, 29.9, 840.0))
+    result = cause(gaps(29.2, 29.8, 30.0, 30.1, 30.4, 30.6, 31.0, 30.2, 29.9, 840.0))
 
-    assert found == (
+    assert result == (
         "9 of 10 repeats came 29–31 s after the previous record: this looks like a client that retries after 30 s."
     )
 
@@ -188,9 +186,11 @@ def test_wrong_amounts_name_their_cause(name: str, matched: bool) -> None:
     wrong, words = AMOUNTS[name]
     chance = random.Random(3)
     pairs = [pair for pair in entries(chance, 40, wrong) if pair[0]["amount"] != pair[1]["total"]][:30]
-    other = list(entries(chance, 4, lambda _: money(chance)))
+    second = list(entries(chance, 4, lambda _: money(chance)))
 
-    assert disagreement([*pairs, *other], matched=matched) == f"30 of 34 different amounts in `amount / total` {words}."
+    assert (
+        disagreement([*pairs, *second], matched=matched) == f"30 of 34 different amounts in `amount / total` {words}."
+    )
 
 
 def test_a_fixed_fee_and_rounding_are_no_share() -> None:
@@ -258,24 +258,24 @@ def test_what_a_reconciliation_finds_is_enough_to_name_a_cause(text: str, wrong:
     right = [
         {**entry, "amount": entry["amount"] * wrong.get("amount", 1), "day": entry["day"] + later} for entry in left
     ]
-    found = Disagreements(("bank", "ledger"), rule(text).agreeing)
+    disagreements = Disagreements(("bank", "ledger"), rule(text).agreeing)
 
     for group in Compared(left, right).detect(text).groups:
         assert isinstance(group, Discrepancy)
         sides = ([member.values for member in side] for side in (group.left, group.right))
-        found.add(group.key, *sides, group.differences)
+        disagreements.add(group.key, *sides, group.differences)
 
-    assert words in str(found.cause())
+    assert words in str(disagreements.cause())
 
 
 def test_equal_prices_prove_no_cut_off() -> None:
     """Subscriptions of one price: each has some partner a day later."""
-    found = Disagreements(("bank", "ledger"), COLUMNS)
+    disagreements = Disagreements(("bank", "ledger"), COLUMNS)
     for left, right in a_day_later(40):
-        found.add({"currency": "EUR"}, [{**left, "amount": Decimal("9.99")}], [])
-        found.add({"currency": "EUR"}, [], [{**right, "total": Decimal("9.99")}])
+        disagreements.add({"currency": "EUR"}, [{**left, "amount": Decimal("9.99")}], [])
+        disagreements.add({"currency": "EUR"}, [], [{**right, "total": Decimal("9.99")}])
 
-    assert found.cause() is None
+    assert disagreements.cause() is None
 
 
 def test_few_differences_carry_no_claim() -> None:

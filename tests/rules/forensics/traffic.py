@@ -1,7 +1,5 @@
 """Simulated duplicates and discrepancies, of known causes and by chance alone."""
 
-from __future__ import annotations
-
 import datetime as dt
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -133,16 +131,16 @@ def random_repeats(chance: random.Random) -> str | None:
 
 def disagreement(pairs: Sequence[tuple[Row, Row]], column: str = "amount", *, matched: bool = True) -> str | None:
     """What is said of pairs of a left and a right record: matched with a difference, or both without a partner."""
-    found = Disagreements(("bank", "ledger"), COLUMNS)
+    disagreements = Disagreements(("bank", "ledger"), COLUMNS)
     right_column = dict(COLUMNS)[column]
     for number, (left, right) in enumerate(pairs):
         if matched:
             field = Difference(f"{column} / {right_column}", left[column], right[right_column], column, right_column)
-            found.add({"reference": number}, [left], [right], [field])
+            disagreements.add({"reference": number}, [left], [right], [field])
         else:
-            found.add({"reference": number}, [left], [])
-            found.add({"reference": number}, [], [right])
-    return found.cause()
+            disagreements.add({"reference": number}, [left], [])
+            disagreements.add({"reference": number}, [], [right])
+    return disagreements.cause()
 
 
 def entries(chance: random.Random, number: int, wrong: Callable[[Decimal], Decimal]) -> Iterator[tuple[Row, Row]]:
@@ -163,17 +161,17 @@ def random_disagreements(chance: random.Random) -> str | None:
         lambda amount: amount - Decimal("0.30"),
         lambda amount: amount.quantize(Decimal(1)) + chance.randrange(-9, 9),
     ]
-    found = Disagreements(("bank", "ledger"), COLUMNS)
+    disagreements = Disagreements(("bank", "ledger"), COLUMNS)
     error, days = chance.choice(errors), chance.choice([3, 7, 30])
     for number, (left, right) in enumerate(entries(chance, chance.choice(sizes), error)):
-        found.add(
+        disagreements.add(
             {"reference": number}, [left], [right], [Difference("amount", left["amount"], right["total"], "", "")]
         )
         posted = left["booked"] + dt.timedelta(chance.choice([-1, 1]) * chance.randrange(1, days))
-        found.add({}, [left], [right], [Difference("booked", left["booked"], posted, "", "")])
+        disagreements.add({}, [left], [right], [Difference("booked", left["booked"], posted, "", "")])
     for record in unmatched(chance, chance.choice(sizes), chance.choice(errors)):
-        found.add(*record)
-    return found.cause()
+        disagreements.add(*record)
+    return disagreements.cause()
 
 
 def unmatched(

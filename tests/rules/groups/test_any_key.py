@@ -1,7 +1,5 @@
 """Any of several keys: every engine joins exactly the records that plain, slow Python joins."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import random
@@ -442,9 +440,9 @@ def test_a_few_pairs_have_the_parts_and_the_bridges_of_all_pairs(
     drawn: tuple[list[list[int]], set[tuple[int, int]]],
 ) -> None:
     alike, apart = drawn
-    every = {pair for one in alike for pair in combinations(sorted(one), 2)} - apart
+    every = {pair for item in alike for pair in combinations(sorted(item), 2)} - apart
 
-    few = {pair for one in alike for pair in links.connecting(one, apart)}
+    few = {pair for item in alike for pair in links.connecting(item, apart)}
 
     assert few <= every
     assert sorted(map(sorted, united(range(8), every))) == links.parts(8, few)
@@ -454,9 +452,9 @@ def test_a_few_pairs_have_the_parts_and_the_bridges_of_all_pairs(
 @given(cliques())
 def test_without_pairs_kept_apart_a_ring_is_enough(drawn: tuple[list[list[int]], set[tuple[int, int]]]) -> None:
     alike, _ = drawn
-    every = {pair for one in alike for pair in combinations(sorted(one), 2)}
+    every = {pair for item in alike for pair in combinations(sorted(item), 2)}
 
-    few = {pair for one in alike for pair in links.connecting(one)}
+    few = {pair for item in alike for pair in links.connecting(item)}
 
     assert len(few) <= sum(map(len, alike))
     assert sorted(map(sorted, united(range(8), every))) == links.parts(8, few)

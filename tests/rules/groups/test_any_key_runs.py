@@ -57,8 +57,8 @@ class Crm(Project):
         return {name: number for name, number in counts.items() if number}
 
     def findings(self, *words: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.done("findings", *words, "--json").json
-        return found
+        values: list[dict[str, Any]] = self.done("findings", *words, "--json").json
+        return values
 
     def done(self, *words: str) -> Answer:
         answer = self(*words)
@@ -182,9 +182,9 @@ def test_a_plan_is_made_and_carried_out_and_undone(crm: Crm) -> None:
 
     def status() -> dict[int, str]:
         with sqlite3.connect(crm.folder / "crm.db") as db:
-            found = dict(db.execute("select id, status from people"))
+            result = dict(db.execute("select id, status from people"))
         db.close()
-        return found
+        return result
 
     assert status() == {1: "active", 2: "merged", 3: "active", 4: "merged"}
     crm.done("undo", plan["finding"])
@@ -240,7 +240,7 @@ def test_a_finding_says_who_agrees_by_which_key_and_what_it_hangs_on(crm: Crm) -
 
 
 def test_explain_says_in_words_what_several_keys_mean(crm: Crm) -> None:
-    said = crm.done("explain", "person").out
+    text = crm.done("explain", "person").out
 
     for sentence in (
         "or phone: as it is",
@@ -249,4 +249,4 @@ def test_explain_says_in_words_what_several_keys_mean(crm: Crm) -> None:
         "two or more records that equal keys connect, directly or through other records",
         "a value that more than 3 records share connects no records",
     ):
-        assert sentence in said
+        assert sentence in text

@@ -1,7 +1,5 @@
 """Survivorship field by field: which record each field of a merged record comes from."""
 
-from __future__ import annotations
-
 import datetime as dt
 import itertools
 from collections.abc import Sequence
@@ -27,10 +25,10 @@ def records(*values: Any, by: Sequence[Any] = ()) -> list[One]:
     return [One({"x": x, "by": b}) for x, b in itertools.zip_longest(values, by)]
 
 
-def from_(found: Sequence[One], how: Any) -> Any:
+def from_(ones: Sequence[One], how: Any) -> Any:
     """The value of `x` that survives, whole or put together."""
-    [one] = choose(found, {"x": Strategy.model_validate(parse_strategy(how))}, ())
-    return one.united if one.united is not None else found[one.origins[0]].values["x"] if one.origins else None
+    [item] = choose(ones, {"x": Strategy.model_validate(parse_strategy(how))}, ())
+    return item.united if item.united is not None else ones[item.origins[0]].values["x"] if item.origins else None
 
 
 @pytest.mark.parametrize(
@@ -65,22 +63,26 @@ def test_the_best_value_survives_and_nulls_lose(how: Any, values: list[Any], by:
 
 
 def test_linked_fields_come_from_one_record_a_complete_one_if_there_is_any() -> None:
-    found = [
+    collected = [
         One({"street": "Elm 1", "city": None, "at": 1}),
         One({"street": "Oak 2", "city": "Ulm", "at": 2}),
         One({"street": "Ash 3", "city": "Bonn", "at": 3}),
         One({"street": None, "city": "Köln", "at": 4}),
     ]
 
-    chosen = choose(found, {"street": Strategy(how="last", column="at")}, [("street", "city")])
+    chosen = choose(collected, {"street": Strategy(how="last", column="at")}, [("street", "city")])
 
     assert chosen == (Chosen(("street", "city"), (2,)),)
 
 
 def test_linked_fields_that_no_record_has_whole_come_from_the_one_that_has_most_of_them() -> None:
-    found = [One({"a": None, "b": None, "c": None}), One({"a": 1, "b": 2, "c": None}), One({"a": None, "b": 3, "c": 3})]
+    collected = [
+        One({"a": None, "b": None, "c": None}),
+        One({"a": 1, "b": 2, "c": None}),
+        One({"a": None, "b": 3, "c": 3}),
+    ]
 
-    [chosen] = choose(found, {"a": Strategy(how="most_frequent")}, [("a", "b", "c")])
+    [chosen] = choose(collected, {"a": Strategy(how="most_frequent")}, [("a", "b", "c")])
 
     assert chosen.origins == (1,)
 
@@ -115,15 +117,15 @@ def test_the_surviving_value_does_not_depend_on_how_the_best_are_ordered_but_in_
     pairs: list[tuple[Any, Any]], how: Any, random: Any
 ) -> None:
     """Every value comes from a record; null survives only where all are null; what wins, wins in any order."""
-    found = [One({"x": x, "by": by}) for x, by in pairs]
-    shuffled = random.sample(found, len(found))
+    ones = [One({"x": x, "by": by}) for x, by in pairs]
+    shuffled = random.sample(ones, len(ones))
     strategy = Strategy.model_validate(parse_strategy(how))
 
-    [one], [other] = (choose(some, {"x": strategy}, ()) for some in (found, shuffled))
+    [first], [second] = (choose(some, {"x": strategy}, ()) for some in (ones, shuffled))
 
-    assert bool(one.origins) == any(x is not None for x, _ in pairs) == bool(other.origins)
-    if one.origins:
-        best, again = found[one.origins[0]].values, shuffled[other.origins[0]].values
+    assert bool(first.origins) == any(x is not None for x, _ in pairs) == bool(second.origins)
+    if first.origins:
+        best, again = ones[first.origins[0]].values, shuffled[second.origins[0]].values
         assert best["x"] is not None
         if strategy.column and best["by"] is not None and strategy.how != "prefer":
             assert best["by"] == again["by"]
@@ -156,7 +158,7 @@ def test_a_strategy_that_cannot_work_is_told(fields: dict[str, Any], linked: Any
 
     wrong = check_fields(strategies, linked, SCHEMA, frozenset({"x", "tags"}))
 
-    assert [says in one for one in wrong] == [True] if says else wrong == []
+    assert [says in item for item in wrong] == [True] if says else wrong == []
 
 
 @pytest.mark.parametrize("said", ["lonngest", 5, {}, {"last": ["a"]}, {"prefer": "a"}, {"last": "a", "first": "b"}])

@@ -1,7 +1,5 @@
 """`max_share`: a rule whose groups hold most of the records is stopped, says so, and changes nothing."""
 
-from __future__ import annotations
-
 import datetime as dt
 from pathlib import Path
 from typing import Any
@@ -154,12 +152,12 @@ def test_nothing_is_written_or_resolved_and_people_hear_why(tmp_path: Path) -> N
 
     assert (dry.code, run.code) == (3, 3)
     for answer in (dry, run):
-        failed, other = answer.json["rules"]
+        failed, other_rule = answer.json["rules"]
         assert failed["failed"].startswith(
             "Rule 'twins' was stopped: its groups would hold more than 10,000 of 12,002 records (`max_share`), so its "
             "key (name and town) identifies nothing; its largest groups: name •••, town Bonn (4 records); "
         )
-        assert other["findings"]["known"] == 1
+        assert other_rule["findings"]["known"] == 1
     assert [finding["state"] for finding in project("findings", "--rule", "twins", "--json").json] == ["open"] * 2
     assert "Bonn" not in project("audit", "log", "--json").out
     assert project.audit_is_intact()

@@ -1,7 +1,5 @@
 """Records near in two columns, and periods that overlap: the same as comparing every record with every other."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -44,8 +42,8 @@ def connected(every: Sequence[Record], near: Near) -> set[frozenset[Any]]:
     while free:
         part = [free.pop()]
         for record in part:
-            part += [other for other in free if near(record, other)]
-            free = [other for other in free if other not in part]
+            part += [second for second in free if near(record, second)]
+            free = [second for second in free if second not in part]
         parts.append(part)
     return ids(parts)
 
@@ -81,9 +79,9 @@ def test_a_window_is_what_is_near_the_first_free_record(pairs: Any, by: Distance
         expected.append([record for record in free if near(free[0], record)])
         free = [record for record in free if record not in expected[-1]]
 
-    found = windows(shuffled, *limits)
+    spans = windows(shuffled, *limits)
 
-    assert [[record.id for record in part] for part in found] == [[r.id for r in part] for part in expected]
+    assert [[record.id for record in part] for part in spans] == [[r.id for r in part] for part in expected]
 
 
 @given(POINTS, DISTANCES, DISTANCES)
@@ -95,8 +93,8 @@ def test_neighbours_are_the_near_records_of_other_windows(pairs: Any, by: Distan
 
     for part in parts:
         for record in part:
-            expected = {other.id for other in every if other not in part and near(record, other)}
-            assert {other.id for other in beside.get(id(record), ())} == expected
+            expected = {second.id for second in every if second not in part and near(record, second)}
+            assert {second.id for second in beside.get(id(record), ())} == expected
 
 
 @given(st.lists(st.tuples(NUMBERS, st.none() | NUMBERS), max_size=14), st.booleans(), st.randoms())
@@ -159,9 +157,9 @@ def test_bookings_that_follow_one_another_do_not_overlap() -> None:
 
     rows = [booking(0, 2), booking(2, 4), booking(3, None), booking(9, 10), booking(0, 0)]
 
-    found = groups(CHARGES, rows, key=["card"], overlap={"from": "at", "to": "until"})
+    result = groups(CHARGES, rows, key=["card"], overlap={"from": "at", "to": "until"})
 
-    assert [[member.id[0] for member in group.members] for group in found] == [[1, 2, 3]]
+    assert [[member.id[0] for member in group.members] for group in result] == [[1, 2, 3]]
 
 
 def test_a_last_day_belongs_to_a_stay_unless_the_rule_says_that_it_ends_before() -> None:

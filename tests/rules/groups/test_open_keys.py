@@ -1,7 +1,5 @@
 """`nulls: {column: any}`: an empty value agrees with every value, and joins no two records that differ."""
 
-from __future__ import annotations
-
 import datetime as dt
 import itertools
 from pathlib import Path

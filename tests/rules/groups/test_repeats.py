@@ -187,8 +187,8 @@ def test_the_nth_record_of_one_dataset_meets_the_nth_of_another(tmp_path: Path) 
     csv(tmp_path / "other.csv", FEBRUARY)
     text = CONFIG.format(settings="key: all", ending="csv").replace("dataset: bank", "datasets: [bank, other]")
     text = text.replace("key: all", "key: [booked, text, amount], repeats: dataset")
-    other = "other: {source: files, path: other.csv, columns: {booked: date, amount: decimal}}\nrules:"
-    (tmp_path / "reconcile.yaml").write_text(text.replace("rules:\n", f"  {other}\n", 1), encoding="utf-8")
+    other_text = "other: {source: files, path: other.csv, columns: {booked: date, amount: decimal}}\nrules:"
+    (tmp_path / "reconcile.yaml").write_text(text.replace("rules:\n", f"  {other_text}\n", 1), encoding="utf-8")
 
     with reconcile.load(tmp_path / "reconcile.yaml") as opened:
         report = opened.run(slot=SLOT.isoformat(), dry_run=True).to_json()

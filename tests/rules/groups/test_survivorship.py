@@ -1,7 +1,5 @@
 """The keeper of a group: by the lines of `keep`, then by id, whatever order the records came in."""
 
-from __future__ import annotations
-
 import datetime as dt
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Cells that a stranger wrote to cost time: every normaliser takes time that grows with the cell, not its square."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import time

@@ -1,7 +1,5 @@
 """Normalisers: what each means, and that its SQL says the same wherever it claims to."""
 
-from __future__ import annotations
-
 import datetime as dt
 import functools
 import re
@@ -50,8 +48,8 @@ def steps(*chain: str | tuple[str, Any]) -> tuple[Step, ...]:
 def text_chains() -> list[tuple[Step, ...]]:
     single = [
         steps((name, argument))
-        for name, one in NORMALISERS.items()
-        if Type.TEXT in one.types
+        for name, normaliser in NORMALISERS.items()
+        if Type.TEXT in normaliser.types
         for argument in ARGUMENTS.get(name, [None])
         if name != "phone"
     ]
@@ -66,10 +64,10 @@ def run(request: pytest.FixtureRequest) -> Iterator[Run]:
 
 def check_chains(run: Run, kind: Type, chains: list[tuple[Step, ...]], claim: str, values: list[Any]) -> None:
     def compiled(x: sa.ColumnElement[Any], chain: tuple[Step, ...]) -> sa.ColumnElement[Any] | None:
-        found = chain_sql(x, kind, chain, run.dialect)
-        if found is None or found[1] != claim:
+        result = chain_sql(x, kind, chain, run.dialect)
+        if result is None or result[1] != claim:
             return None
-        return filled(found[0]) if chain_type(kind, chain) is Type.TEXT else found[0]
+        return filled(result[0]) if chain_type(kind, chain) is Type.TEXT else result[0]
 
     claimed = [chain for chain in chains if compiled(sa.column("c0", SQL[kind]), chain) is not None]
     if not claimed:
@@ -184,9 +182,9 @@ def test_sql_of_dates_says_the_same_where_it_claims_so(run: Run) -> None:
     ],
 )
 def test_a_chain_claims_no_more_than_its_weakest_step(dialect: str, chain: list[Any], claim: str | None) -> None:
-    found = chain_sql(sa.column("x"), Type.TEXT, steps(*chain), dialect)
+    result = chain_sql(sa.column("x"), Type.TEXT, steps(*chain), dialect)
 
-    assert (found and found[1]) == claim
+    assert (result and result[1]) == claim
 
 
 def test_a_day_is_pushed_only_in_utc() -> None:
@@ -288,10 +286,10 @@ def test_a_day_is_pushed_only_in_utc() -> None:
 )
 @pytest.mark.slow
 def test_a_normaliser_means_what_its_name_says(chain: list[Any], value: Value, expected: Value) -> None:
-    found = normalise(value, steps(*chain))
+    normalised = normalise(value, steps(*chain))
 
-    assert found == expected
-    assert type(found) is type(expected)
+    assert normalised == expected
+    assert type(normalised) is type(expected)
 
 
 def instant(text: str) -> dt.datetime:
@@ -330,9 +328,9 @@ def test_a_day_outside_the_calendar_is_null() -> None:
 @given(UNICODE | SPACED | CODES)
 def test_a_normalised_text_is_never_empty(text: str) -> None:
     for chain in text_chains():
-        found = normalise(text, chain)
+        normalised = normalise(text, chain)
 
-        assert found is None or (isinstance(found, str) and found)
+        assert normalised is None or (isinstance(normalised, str) and normalised)
 
 
 @pytest.mark.parametrize(
@@ -357,10 +355,10 @@ def test_words_are_the_same_in_any_order_and_between_any_signs(words: list[str],
 
 @given(text=CODES)
 def test_a_document_number_keeps_its_runs_of_digits(text: str) -> None:
-    found = normalise(text, steps("docno"))
+    normalised = normalise(text, steps("docno"))
 
     runs = [str(int(run)) for run in re.findall("[0-9]+", text)]
-    assert re.findall("[0-9]+", str(found or "")) == runs
+    assert re.findall("[0-9]+", str(normalised or "")) == runs
 
 
 def test_null_passes_through_every_chain() -> None:

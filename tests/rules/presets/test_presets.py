@@ -1,7 +1,5 @@
 """Presets: each finds what it says, and a rule that uses one is the rule that is printed for pasting."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -108,7 +106,7 @@ def test_presets_are_listed_and_printed(tmp_path: Path) -> None:
     assert [line.split()[0] for line in listed.out.splitlines()[1:]] == list(names())
     assert printed.out == preset("double-charge").text
     assert project("presets", "double-charge", "--json").json["yaml"] == preset("double-charge").text
-    assert [one["preset"] for one in project("presets", "--json").json] == list(names())
+    assert [item["preset"] for item in project("presets", "--json").json] == list(names())
     assert (unknown.code, unknown.out) == (2, "")
     assert "did you mean `double-charge`?" in unknown.err
 

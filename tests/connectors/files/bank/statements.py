@@ -1,7 +1,5 @@
 """Statements of invented accounts, as banks write them."""
 
-from __future__ import annotations
-
 CAMT_ENTRY = """
    <Ntry>
     <Amt Ccy="EUR">{amount}</Amt><CdtDbtInd>{sign}</CdtDbtInd>{more}<Sts>{status}</Sts>

@@ -1,7 +1,5 @@
 """What statements of banks say: entries with their signs and days, proven by their balances."""
 
-from __future__ import annotations
-
 import datetime as dt
 import gzip
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Files of banks that are cut, damaged or hostile: one sentence for each, and never another number of entries."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """CAMT.052, 053 and 054 give the same columns: what one payment shares in them, batches, currencies and totals."""
 
-from __future__ import annotations
-
 import itertools
 from decimal import Decimal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """MT940 as banks write it: references of any length, days, marks, amounts, envelopes and texts of many kinds."""
 
-from __future__ import annotations
-
 import datetime as dt
 from decimal import Decimal
 from pathlib import Path

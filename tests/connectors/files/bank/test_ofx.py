@@ -1,7 +1,5 @@
 """OFX of both versions: accounts, signs, days, currencies, encodings, and what is refused."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """QIF of non-investment accounts: days in a declared order, splits, several accounts, and what is refused."""
 
-from __future__ import annotations
-
 import datetime as dt
 from decimal import Decimal
 from pathlib import Path

@@ -5,8 +5,6 @@ A case holds tables, the columns by which they refer to each other, triggers, ro
 simpler ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -173,11 +171,11 @@ def _smaller_tables(case: Case, table: Table) -> Iterator[Table]:
 def _without_column(case: Case, table: Table) -> Iterator[Table]:
     used = {column for key in table.keys for column in key.columns} | {trigger.column for trigger in case.triggers}
     used |= {column for each in case.tables for link in each.foreign_keys for column in link.to_columns + link.columns}
-    said = str(case.clean) + str(case.keep)
+    output = str(case.clean) + str(case.keep)
     if any(each.name == GONE for each in case.tables):
         return
     for at, column in enumerate(table.columns):
-        if column.name not in used | {"id", "mail"} and column.name not in said:
+        if column.name not in used | {"id", "mail"} and column.name not in output:
             rows = tuple(_without(row, at) for row in table.rows)
             yield replace(table, columns=_without(table.columns, at), rows=rows)
 
@@ -189,7 +187,7 @@ def _smaller_clean(clean: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         named = clean.get(part, {})
         if len(named) > (part == "values"):
             for name in named:
-                yield {**clean, part: {other: way for other, way in named.items() if other != name}}
+                yield {**clean, part: {second: way for second, way in named.items() if second != name}}
 
 
 def _is_needed(case: Case, name: str) -> bool:

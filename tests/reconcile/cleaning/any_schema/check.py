@@ -50,10 +50,10 @@ class Tally:
     refused: Counter[str] = field(default_factory=Counter)
     """Why nothing was planned, cleaned or taken back, by sentence."""
 
-    def add(self, other: Tally) -> None:
+    def add(self, tally: Tally) -> None:
         for name in ("schemas", "unmakeable", "planned", "cleaned", "undone", "unplanned"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.refused += other.refused
+            setattr(self, name, getattr(self, name) + getattr(tally, name))
+        self.refused += tally.refused
 
 
 class Broken(Exception):
@@ -291,10 +291,10 @@ def _names(case: Case, outside: Sequence[str], told: str) -> None:
 def _said_not_restored(case: Case, told: str) -> dict[str, set[str]]:
     """By table: the columns of which an undo says that the database wrote them by itself, where anything does."""
     clocks = any(column.type == "clock" for table in case.tables for column in table.columns)
-    said: dict[str, set[str]] = {}
+    settings: dict[str, set[str]] = {}
     for columns, table in _NOT_RESTORED.findall(told) if case.triggers or clocks else ():
-        said.setdefault(table, set()).update(re.findall(r"`(\w+)`", columns))
-    return said
+        settings.setdefault(table, set()).update(re.findall(r"`(\w+)`", columns))
+    return settings
 
 
 def _told(store: Store, sentence: str, since: int) -> str:
@@ -329,7 +329,7 @@ def _difference(expected: Copy, now: Copy, apart: set[str], free: Free | None = 
         counted = len(expected.get(table, [])) - len(now.get(table, []))
         for row, columns in (free or {}).get(table, []):
             fixed = [(name, value) for name, value in row.items() if name not in columns]
-            like = [other for other in more if all(other[name] == value for name, value in fixed)]
+            like = [second for second in more if all(second[name] == value for name, value in fixed)]
             if row in missing and like:
                 missing.remove(row)
                 more.remove(like[0])
@@ -361,12 +361,12 @@ def _keeps_the_keeper(case: Case, plan: Plan, after: Copy) -> None:
 
 def _links_lead_somewhere(case: Case, before: Copy, after: Copy) -> None:
     """A declared link that led to a record still leads to one, unless records only were marked."""
-    was, known = ({_plain(case, row["id"]) for row in rows[MAIN]} for rows in (before, after))
+    was, remembered = ({_plain(case, row["id"]) for row in rows[MAIN]} for rows in (before, after))
     for link in case.links:
         lost = [
             row
             for row in after.get(link.table, [])
-            if _plain(case, row[link.column]) in was and _plain(case, row[link.column]) not in known
+            if _plain(case, row[link.column]) in was and _plain(case, row[link.column]) not in remembered
         ]
         if lost:
             lines = [f"{link.table}: {_short(row)}" for row in lost]

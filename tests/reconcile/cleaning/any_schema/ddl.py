@@ -4,8 +4,6 @@ The copy goes over a connection of an administrator, never through our own code:
 bytes in hex, SQLite's storage class and literal.
 """
 
-from __future__ import annotations
-
 import itertools
 import sqlite3
 import uuid
@@ -115,16 +113,16 @@ def sql_of_table(case: Case, table: Table) -> list[str]:
 
 def tables_in_order(case: Case) -> list[Table]:
     """Each after those it refers to."""
-    made: list[Table] = []
+    tables: list[Table] = []
     waiting = list(case.tables)
     while waiting:
-        names = {table.name for table in made}
+        names = {table.name for table in tables}
         ready = [
             table for table in waiting if all(link.to in names or link.to == table.name for link in table.foreign_keys)
         ]
-        made += ready
+        tables += ready
         waiting = [table for table in waiting if table not in ready]
-    return made
+    return tables
 
 
 def _is_inline(key: Key) -> bool:
@@ -136,14 +134,14 @@ def _conflict(word: str) -> str:
 
 
 def _column(case: Case, table: Table, column: Column) -> str:
-    said = f"{column.name} {TYPES[case.server][column.type]}".rstrip()
+    answer = f"{column.name} {TYPES[case.server][column.type]}".rstrip()
     if column.name == "id" and case.server == "sqlite":
-        return f"{said} primary key{_conflict(table.pk_conflict)} not null"
-    said += _default(case, table, column)
+        return f"{answer} primary key{_conflict(table.pk_conflict)} not null"
+    answer += _default(case, table, column)
     if not column.nullable:
-        said += " not null" + _conflict(column.on_conflict)
+        answer += " not null" + _conflict(column.on_conflict)
     key = next((key for key in table.keys if key.unique and _is_inline(key) and key.columns == (column.name,)), None)
-    return said if key is None else f"{said} unique{_conflict(key.on_conflict)}"
+    return answer if key is None else f"{answer} unique{_conflict(key.on_conflict)}"
 
 
 def _default(case: Case, table: Table, column: Column) -> str:
@@ -226,13 +224,13 @@ class Postgres:
     def copy(self) -> Copy:
         with self._engine.connect() as connection:
             names = [row[0] for row in connection.exec_driver_sql(_POSTGRES_TABLES)]
-            found: Copy = {}
+            result: Copy = {}
             for name in names:
                 columns = [row[0] for row in connection.exec_driver_sql(_POSTGRES_COLUMNS, (name,))]
                 texts = ", ".join(f'"{column}"::text' for column in columns)
                 rows = connection.exec_driver_sql(f"select {texts} from {name}")
-                found[name] = order([dict(zip(columns, row, strict=True)) for row in rows])
-        return found
+                result[name] = order([dict(zip(columns, row, strict=True)) for row in rows])
+        return result
 
     def cell(self, column: Column, tag: str, text: str) -> str:
         assert tag == "t"
@@ -300,11 +298,11 @@ _BODIES = {
 
 def _other(case: Case, trigger: Trigger) -> str:
     """What it does to a row that nobody named."""
-    other = case.table(trigger.other)
-    where = f"where id = {literal(other.column('id'), trigger.other_id or None)}"
+    table = case.table(trigger.other)
+    where = f"where id = {literal(table.column('id'), trigger.other_id or None)}"
     if trigger.kind == "delete_other":
         return f"delete from {trigger.other} {where}"
-    column = "status" if any(column.name == "status" for column in other.columns) else "word"
+    column = "status" if any(column.name == "status" for column in table.columns) else "word"
     return f"update {trigger.other} set {column} = 'other' {where}"
 
 
@@ -345,13 +343,13 @@ class MariaDb:
                     with suppress(sa.exc.IntegrityError):
                         connection.exec_driver_sql(statement)
             for trigger in case.triggers:
-                if made := _maria_trigger(case, trigger):
-                    connection.exec_driver_sql(made)
+                if created := _maria_trigger(case, trigger):
+                    connection.exec_driver_sql(created)
         url = self._url.set(username=self._user) if case.limited else self._url
         return url.render_as_string(hide_password=False)
 
     def copy(self) -> Copy:
-        found: Copy = {}
+        result: Copy = {}
         with self._engine.connect() as connection:
             for (name,) in connection.exec_driver_sql("show tables").all():
                 if name in OURS:
@@ -359,8 +357,8 @@ class MariaDb:
                 columns = [row[0] for row in connection.exec_driver_sql(f"show columns from {name}")]
                 texts = ", ".join(f"hex(cast({column} as binary))" for column in columns)
                 rows = connection.exec_driver_sql(f"select {texts} from {name}")
-                found[name] = order([dict(zip(columns, row, strict=True)) for row in rows])
-        return found
+                result[name] = order([dict(zip(columns, row, strict=True)) for row in rows])
+        return result
 
     def cell(self, column: Column, tag: str, text: str) -> str:
         return text.upper() if tag == "b" else _converted(column, text).encode().hex().upper()
@@ -428,7 +426,7 @@ class Sqlite:
         return f"sqlite:///{self._path}"
 
     def copy(self) -> Copy:
-        found: Copy = {}
+        result: Copy = {}
         with closing(sqlite3.connect(self._path)) as connection:
             listed = "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'"
             for (name,) in connection.execute(listed).fetchall():
@@ -440,8 +438,8 @@ class Sqlite:
                     for column in columns
                 )
                 rows = connection.execute(f"select {exact} from {name}")
-                found[name] = order([dict(zip(columns, row, strict=True)) for row in rows])
-        return found
+                result[name] = order([dict(zip(columns, row, strict=True)) for row in rows])
+        return result
 
     def cell(self, column: Column, tag: str, text: str) -> str:
         values: Mapping[str, Any] = {"i": int, "r": float, "b": bytes.fromhex}
@@ -478,14 +476,14 @@ def _sqlite_trigger(case: Case, trigger: Trigger) -> str:
 
 def ddl_of(case: Case) -> list[str]:
     """Everything that makes the case, to be read by a person."""
-    said = [statement for table in tables_in_order(case) for statement in sql_of_table(case, table)]
+    tables = [statement for table in tables_in_order(case) for statement in sql_of_table(case, table)]
     for trigger in case.triggers:
         if case.server == "postgresql":
-            said += _postgres_trigger(case, trigger)
+            tables += _postgres_trigger(case, trigger)
         else:
-            said.append((_maria_trigger if case.server == "mariadb" else _sqlite_trigger)(case, trigger) or "")
+            tables.append((_maria_trigger if case.server == "mariadb" else _sqlite_trigger)(case, trigger) or "")
     for table in tables_in_order(case):
-        said += inserts(table)
+        tables += inserts(table)
         if table.hidden is not None:
-            said.append(f"-- row-level security on {table.name} hides id in ({', '.join(table.hidden)})")
-    return said
+            tables.append(f"-- row-level security on {table.name} hides id in ({', '.join(table.hidden)})")
+    return tables

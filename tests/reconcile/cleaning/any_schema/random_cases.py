@@ -1,7 +1,5 @@
 """Random cases: a seed means the same case in every process."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -119,7 +117,7 @@ class _Maker:
                 grade, stamp = str(self.dice.randint(0, 2)), self.dice.choice((None, old))
                 status = self.dice.choice((None, "new"))
                 row = (self.id_of(id_type, number), mail, self.word(code), first, second, grade, status, stamp)
-                if not any(_collide(columns, key, row, other) for key in keys for other in rows):
+                if not any(_collide(columns, key, row, other_row) for key in keys for other_row in rows):
                     rows.append(row)
                     break
         return Table(MAIN, tuple(columns), keys, (), tuple(rows), None, self._conflict(0.1), self._rowless())
@@ -274,13 +272,13 @@ class _Maker:
             event = "UPDATE"
         if kind == "reinsert":
             event = "DELETE"
-        other, other_id = self._somebody(kind)
+        second, other_id = self._somebody(kind)
         names = [column.name for column in table.columns if column.name not in ("id", "mail")]
         column = self.dice.choice(names)
         if kind in TOUCHES or table.name == "notes":
             column = STAMP if table.name != "notes" else "word"
         deferred = self.server == "postgresql" and kind in ELSEWHERE and self.likely(0.25)
-        return Trigger(f"tr{number}", table.name, event, kind, other, other_id, column, deferred)
+        return Trigger(f"tr{number}", table.name, event, kind, second, other_id, column, deferred)
 
     def _somebody(self, kind: str) -> tuple[str, str]:
         """The row that a trigger writes to."""
@@ -295,35 +293,35 @@ class _Maker:
         tables = [table.name for table in self.tables if table.name not in (GONE, HOMES)]
         kind = self.dice.choice(("delete_other", "change_other"))
         event = self.dice.choice(("UPDATE", "DELETE"))
-        other, other_id = self._somebody(kind)
+        second, other_id = self._somebody(kind)
         log = Trigger("tr8", self.dice.choice([MAIN, MAIN, *tables]), event, "log")
-        return [log, Trigger("tr9", TRAIL, "INSERT", kind, other, other_id)]
+        return [log, Trigger("tr9", TRAIL, "INSERT", kind, second, other_id)]
 
     # Rules
 
     def clean(self) -> dict[str, Any]:
         action = self.dice.choice(("delete", "delete", "set", "set", "merge", "merge", "move"))
-        said: dict[str, Any] = {
+        settings: dict[str, Any] = {
             "action": action,
             "references": self.dice.choice(("refuse", *("repoint", "capture") * 2)),
         }
         if self.likely(0.7):
-            said["triggers"] = "known"
+            settings["triggers"] = "known"
         if self.likely(0.1):
-            said["ignore_drift"] = [STAMP]
+            settings["ignore_drift"] = [STAMP]
         if action == "set":
-            said["values"] = self._values()
+            settings["values"] = self._values()
         elif action == "merge":
             ways: Sequence[Any] = ("longest", {"last": "grade"}, {"max": "grade"}, "keep")
             names = self.dice.sample(("code", "a", "b", "status", STAMP), self.dice.randint(0, 3))
-            said["fields"] = {name: self.dice.choice([*ways[:2], ways[3]]) for name in names}
-            said["surplus"] = self.dice.choice(["delete", "delete", {"set": self._values()}])
+            settings["fields"] = {name: self.dice.choice([*ways[:2], ways[3]]) for name in names}
+            settings["surplus"] = self.dice.choice(["delete", "delete", {"set": self._values()}])
         elif action == "move":
-            said["to"] = GONE
-        stays = action == "set" or "set" in said.get("surplus", "")
-        if stays and said["references"] == "capture" and self.likely(0.95):
-            said["references"] = "repoint"  # `capture` is refused where nothing is deleted
-        return said
+            settings["to"] = GONE
+        stays = action == "set" or "set" in settings.get("surplus", "")
+        if stays and settings["references"] == "capture" and self.likely(0.95):
+            settings["references"] = "repoint"  # `capture` is refused where nothing is deleted
+        return settings
 
     def _values(self) -> dict[str, Any]:
         code = self.tables[0].column("code").type
@@ -341,10 +339,10 @@ class _Maker:
         return {name: self.dice.choice(choices[name]) for name in names}
 
 
-def _collide(columns: Sequence[Column], key: Key, row: Sequence[Value], other: Sequence[Value]) -> bool:
+def _collide(columns: Sequence[Column], key: Key, row: Sequence[Value], values: Sequence[Value]) -> bool:
     """Whether two rows are one to a unique key, by the coarsest of the collations."""
     names = [column.name for column in columns]
-    both = [[(each[names.index(name)] or "").strip().lower() for name in key.columns] for each in (row, other)]
+    both = [[(each[names.index(name)] or "").strip().lower() for name in key.columns] for each in (row, values)]
     return key.unique and both[0] == both[1] and "" not in both[0]
 
 

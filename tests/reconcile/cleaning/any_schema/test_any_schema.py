@@ -5,8 +5,6 @@ rules. RECONCILE_SCHEMAS is how many a database (35; `make chaos` goes on for mi
 (printed). A failure prints the smallest case that breaks the same promise.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import os
@@ -43,10 +41,10 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     nobody = tmp_path / "nobody.pem"
     nobody.touch()
     monkeypatch.setenv("SSL_CERT_FILE", str(nobody))  # PyMySQL reads all of the system's for each connection, in 35 ms
-    made: Any = {"sqlite": Sqlite, "postgresql": Postgres, "mariadb": MariaDb}[request.param]
+    value: Any = {"sqlite": Sqlite, "postgresql": Postgres, "mariadb": MariaDb}[request.param]
     urls = {"postgresql": "postgres_url", "mariadb": "mariadb_url"}
     where = tmp_path if request.param == "sqlite" else request.getfixturevalue(urls[request.param])
-    database: Database = made(where)
+    database: Database = value(where)
     yield Bench(request.param, database, tmp_path)
     database.close()
 

@@ -1,7 +1,5 @@
 """Rules of kind `check`: single records, records in order, and numbers that are left out, against a plain oracle."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 from collections import Counter, defaultdict

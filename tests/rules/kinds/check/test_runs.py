@@ -1,7 +1,5 @@
 """Rules of kind `check` through the program: findings of files and databases, decisions, messages and mistakes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Kind `sql`: what a query of one's own finds, in each database, and which queries are never sent."""
 
-from __future__ import annotations
-
 import textwrap
 from pathlib import Path
 

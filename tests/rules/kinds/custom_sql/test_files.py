@@ -1,7 +1,5 @@
 """Kind `sql` over files: DuckDB runs the query here, over declared datasets and nothing else."""
 
-from __future__ import annotations
-
 import datetime as dt
 import decimal
 import textwrap

@@ -1,7 +1,5 @@
 """Kind duplicates: what each setting means, on every engine; and what only one engine has to show."""
 
-from __future__ import annotations
-
 import datetime as dt
 import random
 from collections.abc import Iterator
@@ -46,17 +44,17 @@ def things(*codes: str | None, **more: Any) -> Rows:
     return Rows(THINGS, [{"id": n, "code": code} for n, code in enumerate(codes)], **more)
 
 
-def ids(found: Detection) -> list[list[Value]]:
-    return [[member.id[0] for member in group.members] for group in found.groups]
+def ids(detection: Detection) -> list[list[Value]]:
+    return [[member.id[0] for member in group.members] for group in detection.groups]
 
 
-def places(found: Detection) -> list[list[str]]:
+def places(detection: Detection) -> list[list[str]]:
     """What each record shows besides its key."""
 
     def shown(group: DuplicateGroup, member: Member) -> str:
         return " ".join(str(v) for name, v in member.values.items() if name not in group.key and v is not None)
 
-    return [[shown(group, member) for member in group.members] for group in found.groups]
+    return [[shown(group, member) for member in group.members] for group in detection.groups]
 
 
 @pytest.fixture(scope="module")
@@ -73,15 +71,15 @@ def servers() -> Iterator[list[sa.Engine]]:
 
 
 def everywhere(
-    one: DuplicatesRule, data: Rows, folder: Path, servers: list[sa.Engine]
+    duplicates_rule: DuplicatesRule, data: Rows, folder: Path, servers: list[sa.Engine]
 ) -> Iterator[tuple[str, Detection]]:
     relation = data.relation()
-    yield "streamed", detect(one, relation, data.streamed(), SLOT)
-    yield "readable", detect(one, relation, data.readable(folder), SLOT)
+    yield "streamed", detect(duplicates_rule, relation, data.streamed(), SLOT)
+    yield "readable", detect(duplicates_rule, relation, data.readable(folder), SLOT)
     for engine in servers:
-        if pushdown_obstacle(one, relation, engine.dialect.name) is None:
+        if pushdown_obstacle(duplicates_rule, relation, engine.dialect.name) is None:
             with pushed(engine, data) as records:
-                yield engine.dialect.name, detect(one, relation, records, SLOT)
+                yield engine.dialect.name, detect(duplicates_rule, relation, records, SLOT)
 
 
 def case_rows(case: dict[str, Any]) -> Rows:
@@ -103,39 +101,39 @@ def case_rows(case: dict[str, Any]) -> Rows:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_every_engine_does_what_the_case_says(case: dict[str, Any], tmp_path: Path, servers: list[sa.Engine]) -> None:
     data = case_rows(case)
-    one = DuplicatesRule.model_validate({"name": "case", "dataset": "things", **case["rule"]})
+    duplicates_rule = DuplicatesRule.model_validate({"name": "case", "dataset": "things", **case["rule"]})
 
-    answers = dict(everywhere(one, data, tmp_path, servers))
+    answers = dict(everywhere(duplicates_rule, data, tmp_path, servers))
 
-    for engine, found in answers.items():
+    for engine, answer in answers.items():
         if "places" in case:
-            assert (engine, places(found)) == (engine, case["places"])
+            assert (engine, places(answer)) == (engine, case["places"])
         else:
             expected = [[None if i == "~" else int(i) for i in group] for group in case["expect"]]
-            assert (engine, ids(found)) == (engine, expected)
-        skipped = {f"{s.column}: {s.reason}": str(s.records) for s in found.skipped}
+            assert (engine, ids(answer)) == (engine, expected)
+        skipped = {f"{s.column}: {s.reason}": str(s.records) for s in answer.skipped}
         assert (engine, skipped) == (engine, case.get("skipped", {}))
-        assert found.scanned == int(case.get("scanned", len(data.rows)))
+        assert answer.scanned == int(case.get("scanned", len(data.rows)))
         if "nearby" in case:
-            nearby = [[str(member.id[0]) for member in group.nearby] for group in found.groups]
+            nearby = [[str(member.id[0]) for member in group.nearby] for group in answer.groups]
             assert (engine, nearby) == (engine, case["nearby"])
         if "money" in case:
             money = [{currency: Decimal(amount) for currency, amount in group.items()} for group in case["money"]]
-            assert [dict(group.money) for group in found.groups] == money
-        assert found.groups == answers["streamed"].groups
+            assert [dict(group.money) for group in answer.groups] == money
+        assert answer.groups == answers["streamed"].groups
 
 
 @pytest.mark.slow
 def test_the_order_of_rows_changes_nothing(tmp_path: Path) -> None:
     rows = [{"id": n, "code": f"c{n % 7}", "at": SLOT + dt.timedelta(minutes=n % 5)} for n in range(60)]
-    one = rule(window={"at": "2m"}, keep=[{"last": "at"}])
-    expected = detect(one, Rows(THINGS, rows).relation(), Rows(THINGS, rows).streamed(), SLOT)
+    item = rule(window={"at": "2m"}, keep=[{"last": "at"}])
+    expected = detect(item, Rows(THINGS, rows).relation(), Rows(THINGS, rows).streamed(), SLOT)
 
     random.Random(3).shuffle(rows)
     shuffled = Rows(THINGS, rows)
 
-    assert detect(one, shuffled.relation(), shuffled.readable(tmp_path), SLOT).groups == expected.groups
-    assert repr(detect(one, shuffled.relation(), shuffled.streamed(), SLOT).groups) == repr(expected.groups)
+    assert detect(item, shuffled.relation(), shuffled.readable(tmp_path), SLOT).groups == expected.groups
+    assert repr(detect(item, shuffled.relation(), shuffled.streamed(), SLOT).groups) == repr(expected.groups)
 
 
 def test_a_group_names_the_ten_nearest_records_of_other_windows_and_counts_them_all() -> None:
@@ -146,7 +144,7 @@ def test_a_group_names_the_ten_nearest_records_of_other_windows_and_counts_them_
 
     first, second, *_ = detect(rule(window={"at": "10m"}), data.relation(), data.streamed(), SLOT).groups
 
-    assert ([one.id[0] for one in first.nearby], first.nearby_records) == ([*range(2, 12)], 10)
+    assert ([item.id[0] for item in first.nearby], first.nearby_records) == ([*range(2, 12)], 10)
     assert (second.nearby[0].id, second.nearby[0].at) == ((1,), SLOT + dt.timedelta(minutes=10))
     assert second.nearby_records == 1 + 9
 
@@ -157,9 +155,9 @@ def test_a_group_shows_its_key_span_money_and_values() -> None:
         {"id": 2, "code": "a", "amount": Decimal("7.5"), "at": SLOT + dt.timedelta(minutes=1)},
     ]
     data = Rows(THINGS, rows, money=MoneyColumns("amount", currency="EUR"))
-    one = rule(key=[{"code": ["trim", "lower"]}], gap={"at": "5m"}, keep=[{"last": "at"}])
+    item = rule(key=[{"code": ["trim", "lower"]}], gap={"at": "5m"}, keep=[{"last": "at"}])
 
-    [group] = detect(one, data.relation(), data.streamed(), SLOT).groups
+    [group] = detect(item, data.relation(), data.streamed(), SLOT).groups
 
     assert group.key == {"code": "a"}
     assert group.keeper.id == (2,)
@@ -178,9 +176,9 @@ def test_ids_that_repeat_or_are_null_are_told_and_findings_of_others_stand(
     ]
     data = Rows(THINGS, rows)
 
-    for engine, found in everywhere(rule(key=[{"code": ["lower"]}]), data, tmp_path, servers):
-        assert (engine, found.identity) == (engine, IdentityProblem(nulls=1, repeated=3))
-        assert (engine, ids(found)) == (engine, [[1, 3], [2, 4]])
+    for engine, result in everywhere(rule(key=[{"code": ["lower"]}]), data, tmp_path, servers):
+        assert (engine, result.identity) == (engine, IdentityProblem(nulls=1, repeated=3))
+        assert (engine, ids(result)) == (engine, [[1, 3], [2, 4]])
 
 
 def test_ids_outside_the_dataset_do_not_count_against_its_id(tmp_path: Path) -> None:
@@ -189,8 +187,8 @@ def test_ids_outside_the_dataset_do_not_count_against_its_id(tmp_path: Path) -> 
     )
 
     for records in (data.streamed(), data.readable(tmp_path)):
-        found = detect(rule(), data.relation(), records, SLOT)
-        assert (found.identity, found.read, found.scanned) == (IdentityProblem(), 3, 2)
+        detection = detect(rule(), data.relation(), records, SLOT)
+        assert (detection.identity, detection.read, detection.scanned) == (IdentityProblem(), 3, 2)
 
 
 @pytest.mark.server
@@ -206,12 +204,12 @@ def test_without_an_id_a_record_is_its_content_and_how_many_came_before(
     ]
     data = Rows(types, rows, id=())
 
-    for _, found in everywhere(rule(), data, tmp_path, servers):
-        [group] = found.groups
+    for _, result in everywhere(rule(), data, tmp_path, servers):
+        [group] = result.groups
         twins = [member for member in group.members if member.id[1] == 1]
         assert len({member.id for member in group.members}) == 3
         assert [(m.values["_file"], m.values["_row"]) for m in twins] == [("b.csv", 2)]
-        assert not found.identity
+        assert not result.identity
 
 
 def test_a_rule_that_asks_for_the_file_tells_equal_records_in_two_files_apart() -> None:
@@ -219,9 +217,9 @@ def test_a_rule_that_asks_for_the_file_tells_equal_records_in_two_files_apart() 
     rows = [{"code": "A", "_file": file, "_row": row} for file in "ab" for row in (1, 2)]
     data = Rows(types, rows, id=())
 
-    found = detect(rule(key=["code", "_file"]), data.relation(), data.streamed(), SLOT)
+    detection = detect(rule(key=["code", "_file"]), data.relation(), data.streamed(), SLOT)
 
-    assert len({member.id for group in found.groups for member in group.members}) == 4
+    assert len({member.id for group in detection.groups for member in group.members}) == 4
 
 
 def test_a_dataset_may_use_the_names_that_statements_use() -> None:
@@ -229,17 +227,17 @@ def test_a_dataset_may_use_the_names_that_statements_use() -> None:
     rows = [dict.fromkeys(types, "x") | {"id": str(n)} for n in range(3)]
     data = Rows(types, rows)
 
-    found = detect(rule(key=["key_0", 'a "b', "select", "copies"]), data.relation(), data.streamed(), SLOT)
+    detection = detect(rule(key=["key_0", 'a "b', "select", "copies"]), data.relation(), data.streamed(), SLOT)
 
-    assert ids(found) == [["0", "1", "2"]]
+    assert ids(detection) == [["0", "1", "2"]]
 
 
 @pytest.mark.parametrize("fitting", range(2))
 def test_each_way_down_the_memory_ladder_gives_the_same_answer(fitting: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first ways run out of memory, one more for each turn; a connection that DuckDB leaves usable goes on."""
     data = Rows(THINGS, [{"id": n, "code": f"c{n % 50}", "at": SLOT} for n in range(99)])
-    one = rule(gap={"at": "1m"})
-    expected = detect(one, data.relation(), data.streamed(), SLOT)
+    item = rule(gap={"at": "1m"})
+    expected = detect(item, data.relation(), data.streamed(), SLOT)
     tried = []
     first = session.Session.fitting
 
@@ -250,7 +248,7 @@ def test_each_way_down_the_memory_ladder_gives_the_same_answer(fitting: int, mon
 
     monkeypatch.setattr(session.Session, "fitting", starting_later)
 
-    assert detect(one, data.relation(), data.streamed(), SLOT).groups == expected.groups
+    assert detect(item, data.relation(), data.streamed(), SLOT).groups == expected.groups
     assert len(tried) == 2
 
 
@@ -270,9 +268,9 @@ def test_a_large_dataset_is_grouped_in_little_memory(tmp_path: Path) -> None:
     relation = Relation("many", Rows({"id": Type.INTEGER, "code": Type.TEXT}, []).relation().schema, ("id",))
     records = Readable(lambda columns: f"select {', '.join(columns)} from read_parquet('{path}')")
 
-    found = detect(rule(), relation, records, SLOT, memory="200MB", temp=tmp_path)
+    detection = detect(rule(), relation, records, SLOT, memory="200MB", temp=tmp_path)
 
-    assert (len(found.groups), found.read, bool(found.identity)) == (30, 3_000_000, False)
+    assert (len(detection.groups), detection.read, bool(detection.identity)) == (30, 3_000_000, False)
 
 
 @pytest.mark.slow
@@ -393,20 +391,20 @@ def test_addresses_are_one_mailbox_whether_sql_or_python_reads_them() -> None:
     written = [address for box in MAILBOXES for address in box]
     data = things(*written)
 
-    found = detect(rule(key=[{"code": ["mailbox"]}]), data.relation(), data.streamed(), SLOT)
+    detection = detect(rule(key=[{"code": ["mailbox"]}]), data.relation(), data.streamed(), SLOT)
 
-    together = {frozenset(written[int(str(n))] for n in group) for group in ids(found)}
+    together = {frozenset(written[int(str(n))] for n in group) for group in ids(detection)}
     assert together == {frozenset(box) for box in MAILBOXES}
-    assert not found.skipped
+    assert not detection.skipped
 
 
 @pytest.mark.server
 def test_a_record_with_an_empty_id_takes_no_part_and_is_counted(tmp_path: Path, servers: list[sa.Engine]) -> None:
     rows = [{"id": n if n % 3 else None, "code": f"c{n % 4}"} for n in range(12)]
 
-    for engine, found in everywhere(rule(key=[{"code": ["trim"]}]), Rows(THINGS, rows), tmp_path, servers):
-        assert (engine, ids(found)) == (engine, [[4, 8], [1, 5], [2, 10], [7, 11]])
-        assert (engine, found.identity) == (engine, IdentityProblem(nulls=4))
+    for engine, result in everywhere(rule(key=[{"code": ["trim"]}]), Rows(THINGS, rows), tmp_path, servers):
+        assert (engine, ids(result)) == (engine, [[4, 8], [1, 5], [2, 10], [7, 11]])
+        assert (engine, result.identity) == (engine, IdentityProblem(nulls=4))
 
 
 @pytest.mark.server
@@ -415,9 +413,9 @@ def test_a_text_without_a_sign_is_no_id(more: dict[str, Any], tmp_path: Path, se
     columns = {**THINGS, "id": Type.TEXT}
     rows = [{"id": name, "code": "a", "at": SLOT} for name in ("1", "", " ", None, "2", "\t")]
 
-    for engine, found in everywhere(rule(**more), Rows(columns, rows), tmp_path, servers):
-        assert (engine, ids(found)) == (engine, [["1", "2"]])
-        assert (engine, found.identity) == (engine, IdentityProblem(nulls=4))
+    for engine, result in everywhere(rule(**more), Rows(columns, rows), tmp_path, servers):
+        assert (engine, ids(result)) == (engine, [["1", "2"]])
+        assert (engine, result.identity) == (engine, IdentityProblem(nulls=4))
 
 
 @pytest.mark.slow
@@ -427,13 +425,13 @@ def test_slices_of_hashes_give_the_same_answer(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(embedded, "SLICE", 10)
 
-    found = detect(rule(minimum=2), data.relation(), data.streamed(), SLOT)
-    assert (found.groups, found.identity) == (expected.groups, expected.identity)
-    assert found.identity == IdentityProblem(repeated=9)
+    detection = detect(rule(minimum=2), data.relation(), data.streamed(), SLOT)
+    assert (detection.groups, detection.identity) == (expected.groups, expected.identity)
+    assert detection.identity == IdentityProblem(repeated=9)
 
 
 @pytest.mark.slow
 def test_an_empty_dataset_has_no_groups(tmp_path: Path) -> None:
     for records in (things().streamed(), things().readable(tmp_path)):
-        found = detect(rule(), things().relation(), records, SLOT)
-        assert (found.read, found.scanned, found.groups, found.skipped) == (0, 0, (), ())
+        detection = detect(rule(), things().relation(), records, SLOT)
+        assert (detection.read, detection.scanned, detection.groups, detection.skipped) == (0, 0, (), ())

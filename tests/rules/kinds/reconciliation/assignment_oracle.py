@@ -1,7 +1,5 @@
 """The best assignments of a few records, by trying all of them; written from the design, not from the code."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Rules of kind reconciliation over two small datasets, from YAML to their answer."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -528,11 +528,16 @@ def _may_pair(case: Case, left: Row, right: Row) -> bool:
     return all(None not in both and both[0] != both[1] for both in values)
 
 
-def _like(case: Case, side: int, row: Row, other_side: int, other: Row) -> bool:
+def _like(case: Case, side: int, row: Row, other_side: int, other_row: Row) -> bool:
     """Whether two records do not differ at all; of one side, or of both."""
-    same_day = not case.date or _day(case, side, row) == _day(case, other_side, other)
-    same_amount = not case.amounts or row["amount"] == other["amount"]
-    return same_day and same_amount and not _differing(case, row, other) and _wanted(case, row) == _wanted(case, other)
+    same_day = not case.date or _day(case, side, row) == _day(case, other_side, other_row)
+    same_amount = not case.amounts or row["amount"] == other_row["amount"]
+    return (
+        same_day
+        and same_amount
+        and not _differing(case, row, other_row)
+        and _wanted(case, row) == _wanted(case, other_row)
+    )
 
 
 def _wanted(case: Case, row: Row) -> list[Any]:
@@ -638,11 +643,11 @@ def _searched(case: Case, given: Answer, left: list[Row], right: list[Row]) -> N
     free = list(pieces)
     waiting = list(wholes)
     while True:
-        found = {row["id"]: _bundles(case, side, row, free) for row in waiting}
-        only = {name: options[0] for name, options in found.items() if options is not None and len(options) == 1}
+        mapping = {row["id"]: _bundles(case, side, row, free) for row in waiting}
+        only = {name: options[0] for name, options in mapping.items() if options is not None and len(options) == 1}
         used = [id(piece) for bundle in only.values() for piece in bundle]
         taken = {name: b for name, b in only.items() if all(used.count(id(piece)) == 1 for piece in b)}
-        needed = _needed(found, {id(piece) for bundle in taken.values() for piece in bundle})
+        needed = _needed(mapping, {id(piece) for bundle in taken.values() for piece in bundle})
         taken = {name: b for name, b in taken.items() if not any(id(piece) in needed for piece in b)}
         if not taken:
             break
@@ -654,7 +659,7 @@ def _searched(case: Case, given: Answer, left: list[Row], right: list[Row]) -> N
             pairs = [(piece, whole) if side else (whole, piece) for piece in bundle]
             if any(_differing(case, *pair) for pair in pairs):
                 given.add("mismatch", *_halves(side, [whole], bundle))
-    _unsolved(case, given, side, {row["id"]: (row, found[row["id"]]) for row in waiting}, (pieces, free))
+    _unsolved(case, given, side, {row["id"]: (row, mapping[row["id"]]) for row in waiting}, (pieces, free))
 
 
 def _needed(options: Mapping[int, list[list[Row]] | None], used: set[int]) -> set[int]:

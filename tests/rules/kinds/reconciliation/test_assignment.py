@@ -1,7 +1,5 @@
 """Pairs across two sides, amounts that add up, and the balance: compared with trying everything."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from decimal import Decimal

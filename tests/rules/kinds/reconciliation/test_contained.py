@@ -1,7 +1,5 @@
 """A value of one side that is contained in a text of the other, as whole words."""
 
-from __future__ import annotations
-
 import datetime as dt
 import random
 import re

@@ -1,7 +1,5 @@
 """The setting `group` of a reconciliation: the records of one document are one partner."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Rules with `group` over small datasets: the answer is that of an independent oracle, in any order of records."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import replace

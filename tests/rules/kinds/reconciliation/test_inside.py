@@ -1,7 +1,5 @@
 """Reconciliations inside one database: it settles the keys that agree, and only other records leave it."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime as dt
 import threading

@@ -1,7 +1,5 @@
 """Near misses: two records without a partner that agree in all but one thing are one finding, with its reason."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Sequence
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Settings beside key and tolerance: all columns are compared, empty values match, partners differ."""
 
-from __future__ import annotations
-
 import datetime as dt
 from dataclasses import replace
 
@@ -108,9 +106,9 @@ def test_empty_values_of_a_part_of_the_key_match_each_other() -> None:
 def test_an_empty_value_of_another_part_still_matches_nothing() -> None:
     text = "key: [ref, status]\nnulls: {status: match}"
 
-    [group, other] = Compared([row(1, None)], [row(1, None)]).detect(text).groups
+    [group, other_group] = Compared([row(1, None)], [row(1, None)]).detect(text).groups
 
-    assert {each.reason for each in (group, other) if isinstance(each, Discrepancy)} == {"no key"}
+    assert {each.reason for each in (group, other_group) if isinstance(each, Discrepancy)} == {"no key"}
 
 
 def test_records_without_one_value_repeat_a_key() -> None:

@@ -1,7 +1,5 @@
 """Small datasets, any rule of kind reconciliation: the answer is that of an independent oracle, in any order."""
 
-from __future__ import annotations
-
 import datetime as dt
 import random
 from collections.abc import Callable, Sequence

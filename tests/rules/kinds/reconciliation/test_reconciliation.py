@@ -1,7 +1,5 @@
 """Rules of kind reconciliation, from YAML to what they find."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import replace
@@ -796,7 +794,7 @@ where: {left: nowhere = 1}
     with pytest.raises(DoesNotFit) as misfit:
         compared.fitted(text)
 
-    said = "\n".join(misfit.value.mistakes)
+    answer = "\n".join(misfit.value.mistakes)
     for sentence in (
         "`key` names `nothing`, but dataset `bank` has no such column",
         "`key` compares `day` of `bank` (date) with `day` of `ledger` (instant), which are never equal; add `day`",
@@ -806,7 +804,7 @@ where: {left: nowhere = 1}
         "`grace` measures time, but `status` is of type text",
         "`where.left`: There is no column `nowhere`",
     ):
-        assert sentence in said
+        assert sentence in answer
 
 
 def test_money_in_two_literal_currencies_does_not_fit() -> None:
@@ -833,7 +831,7 @@ def test_a_rule_that_can_never_match_is_told(text: str, path: tuple[Any, ...], s
 
     told = list(Reconciliation().barren(rule(text), facts))
 
-    assert any(place == path and sentence in said for place, said in told), told
+    assert any(place == path and sentence in output for place, output in told), told
 
 
 def test_a_dataset_always_agrees_with_itself() -> None:

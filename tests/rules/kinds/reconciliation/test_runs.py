@@ -1,7 +1,5 @@
 """Reconciliations as people run them: any two sources, findings that stay the same from run to run, and broken ones."""
 
-from __future__ import annotations
-
 import csv
 import datetime as dt
 import json
@@ -28,6 +26,8 @@ from rules.kinds.reconciliation.workspace import Workspace
 from tests.support.folders import ROOT
 from tests.support.runs import Command
 from tests.support.servers import MARIADB, POSTGRES, scratch_database
+
+pytestmark = pytest.mark.slow
 
 Row = Mapping[str, Any]
 COLUMNS = ("id", "ref", "day", "amount", "currency")
@@ -202,7 +202,6 @@ def shown(project: Project) -> list[Any]:
     return sorted(given)
 
 
-@pytest.mark.slow
 @pytest.mark.server
 @pytest.mark.usefixtures("servers")
 @pytest.mark.parametrize(
@@ -226,7 +225,6 @@ def test_any_two_sources_give_the_same_findings(tmp_path: Path, left: str, right
     assert (result["read"], result["groups"]) == (10, 4)
 
 
-@pytest.mark.slow
 @pytest.mark.server
 @pytest.mark.usefixtures("servers")
 @pytest.mark.parametrize(
@@ -250,7 +248,6 @@ def test_any_two_sources_prefer_the_same_partners(tmp_path: Path, left: str, rig
     assert shown(project) == [("mismatch", [1], [12]), ("mismatch", [2], [11]), ("mismatch", [3], [13])]
 
 
-@pytest.mark.slow
 def test_a_second_run_tells_nothing_twice_and_a_late_partner_resolves_a_finding(tmp_path: Path) -> None:
     project = Project(tmp_path)
     project.put("bank", [row(1, "A"), row(2, "B")])
@@ -265,7 +262,6 @@ def test_a_second_run_tells_nothing_twice_and_a_late_partner_resolves_a_finding(
     assert {finding.state for finding in project.findings()} == {State.OPEN, State.RESOLVED}
 
 
-@pytest.mark.slow
 def test_a_record_that_finds_a_partner_that_differs_is_the_same_finding(tmp_path: Path) -> None:
     project = Project(tmp_path, compare=["currency"], key=["ref"])
     project.put("bank", [row(1, "A")])
@@ -281,7 +277,6 @@ def test_a_record_that_finds_a_partner_that_differs_is_the_same_finding(tmp_path
     assert result["findings"]["new"] == 0
 
 
-@pytest.mark.slow
 def test_totals_keep_their_findings_by_key(tmp_path: Path) -> None:
     project = Project(tmp_path)
     rule = project.configuration["rules"]["agree"]
@@ -300,7 +295,6 @@ def test_totals_keep_their_findings_by_key(tmp_path: Path) -> None:
     assert finding.money == {"EUR": Decimal("2.00")}
 
 
-@pytest.mark.slow
 def test_a_broken_balance_fails_the_rule_and_nothing_is_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -325,7 +319,6 @@ def _without_one(table: pa.Table) -> pa.Table:
     return table.slice(1) if {"row", "key_0"} <= set(table.column_names) else table
 
 
-@pytest.mark.slow
 def test_a_broken_balance_ends_a_process_with_code_3_and_records_nothing(tmp_path: Path) -> None:
     """The error is planted into the command: its engine loses a record of a pair."""
     project = Project(tmp_path)
@@ -356,7 +349,6 @@ def test_a_broken_balance_ends_a_process_with_code_3_and_records_nothing(tmp_pat
     assert intact.code == 0
 
 
-@pytest.mark.slow
 def test_the_balance_says_what_matched_records_with_other_sums_differ_by(tmp_path: Path) -> None:
     """A ledger that books with the other sign matches exactly, though its money differs by twice the amounts."""
     bundles = {"match": "one_to_many", "tolerance": {}, "sum": {"left": "amount", "right": "0 - amount"}}
@@ -373,7 +365,6 @@ def test_the_balance_says_what_matched_records_with_other_sums_differ_by(tmp_pat
     assert balance in ended.out + ended.err
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("away", ["bank", "ledger"])
 def test_the_source_that_is_away_is_told_whichever_side_reads_it(away: str, tmp_path: Path) -> None:
     project = Project(tmp_path)
@@ -397,7 +388,6 @@ def test_the_source_that_is_away_is_told_whichever_side_reads_it(away: str, tmp_
     assert failures == [[(f"source {away}", False)], [(f"source {away}", True)]]
 
 
-@pytest.mark.slow
 def test_a_broken_file_is_named_whichever_side_it_is_on(tmp_path: Path) -> None:
     for name, intact in (("bank", "ledger"), ("ledger", "bank")):
         folder = tmp_path / name
@@ -413,7 +403,6 @@ def test_a_broken_file_is_named_whichever_side_it_is_on(tmp_path: Path) -> None:
         assert f"{name}.csv" in rule["failed"]
 
 
-@pytest.mark.slow
 def test_the_command_line_runs_explains_and_checks_it(tmp_path: Path) -> None:
     project = Project(tmp_path)
     project.put("bank", BANK)
@@ -433,7 +422,6 @@ def test_the_command_line_runs_explains_and_checks_it(tmp_path: Path) -> None:
     assert len(show.json) == 4
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pii", "rule"),
     [
@@ -465,7 +453,6 @@ def test_what_one_dataset_masks_the_other_may_not_show(tmp_path: Path, pii: str,
     assert Command(tmp_path, "check").end().code == 0
 
 
-@pytest.mark.slow
 @pytest.mark.server
 def test_columns_that_differ_only_in_case_are_refused_where_duckdb_would_confuse_them(tmp_path: Path) -> None:
     scratch = scratch_database(POSTGRES)
