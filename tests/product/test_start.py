@@ -116,7 +116,7 @@ SHOWN = {
     ("__complete", "run", "--rule", "t"): ("reconcile.store", "reconcile.app"),
 }
 """Commands that a person or a shell waits for, with what only some of them load. ID is the finding's."""
-MOST = 710
+MOST = 720
 """The most modules that such a command loads, of Python and all packages; today 420 to 701."""
 
 
