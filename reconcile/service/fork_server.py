@@ -28,17 +28,8 @@ from reconcile.detection.pandas_unseen import leave_pandas_alone
 __all__ = ("connectors", "notifications", "numpy", "reconcile", "rules")
 
 IN_FULL = (
-    *(
-        "rules.kinds",
-        "rules.binding",
-        "rules.groups",
-        "rules.pairs",
-        "reconcile.cleaning",
-        "reconcile.audit",
-        "reconcile.views",
-        "reconcile.journal",
-    ),
-    *("connectors.sql.catalogue", "connectors.sql.cleaning", "connectors.sql.witness"),
+    *("rules.binding", "rules.groups", "rules.kinds", "reconcile.cleaning", "reconcile.audit", "reconcile.views"),
+    *("reconcile.journal", "connectors.sql.catalogue", "connectors.sql.cleaning", "connectors.sql.witness"),
 )
 """Packages whose modules are imported late, so that commands start soon. Each run would import them again."""
 

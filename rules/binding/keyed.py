@@ -12,7 +12,8 @@ from rules.engines.base import Relation
 from rules.engines.compile import Uses, part_exactness, unused
 from rules.expressions import BoundGroup, parse_group
 from rules.groups import splitting, survivorship
-from rules.groups.criteria import Criteria, KeyedRule
+from rules.groups.criteria import Criteria
+from rules.groups.settings import KeyedRule
 from rules.models import KeyPart
 from rules.pairs.record import Record
 from rules.values import PLACE, Schema, Type, Value

@@ -18,7 +18,7 @@ from rules.binding.united import DIALECT, PART, Functions, United, all_of, part_
 from rules.engines.base import Key, Near, RecordCounts, Relation, Repeats
 from rules.engines.compile import Columns, Compiler, column_type, part_exactness
 from rules.groups import question as of_one
-from rules.groups.settings import AskedSettings, SpanSettings
+from rules.groups.settings import AskedSettings, KeySettings
 from rules.normalise import chain_type
 from rules.values import Column, Schema, Type, Value
 
@@ -34,7 +34,7 @@ class AskedSide(AskedSettings, Protocol):
         """Return a record's values of these columns of the rule, null where the dataset has no such column."""
 
 
-class SeveralSettings(SpanSettings, Protocol):
+class SeveralSettings(KeySettings, Protocol):
     """The settings of a rule over several datasets."""
 
     @property
@@ -73,7 +73,7 @@ def question(bound: SeveralSettings, records: sa.FromClause, slot: dt.datetime) 
         near=_near(bound, keyed, records, slot) if bound.span_columns else None,
         differ=keyed.c.differing if _tells_different(bound) else None,
         keys=tuple(_keys(bound, keyed)) if bound.joins else (),
-        most=bound.max_shared if bound.joins and not any(map(_has_doubles, _parts(bound))) else None,
+        most=bound.rule.max_shared if bound.joins and not any(map(_has_doubles, _parts(bound))) else None,
         over=partial(question, bound, slot=slot),
         python=functions,
     )
@@ -100,7 +100,9 @@ def _keyed(bound: SeveralSettings, number: int, compiler: Compiler) -> sa.Select
     for name, column in zip(of_one.PLACES, bound.span_columns, strict=False):
         computed[name] = c[name] if _alike(bound, column) else _as_double(c[name])
     if _tells_different(bound):
-        computed["differing"] = part_number(number) if bound.differing == DATASET else c.get("differing", sa.null())
+        computed["differing"] = (
+            part_number(number) if bound.rule.differing == DATASET else c.get("differing", sa.null())
+        )
     labelled = (element.label(name) for name, element in computed.items())
     return sa.select(*bound.united.row(number, keyed), *labelled)
 
@@ -169,12 +171,12 @@ def _near(bound: SeveralSettings, keyed: sa.FromClause, records: sa.FromClause, 
         [(_, type_), *_] = bound.typed(column)
         columns.append(Column(column, type_ if _alike(bound, column) else Type.FLOAT))
     compiler = Compiler(Columns(Schema(tuple(columns))), records, DIALECT, slot)
-    return of_one.near(bound, compiler, {name: keyed.c[name] for name in of_one.PLACES if name in keyed.c})
+    return of_one.near(bound.rule, compiler, {name: keyed.c[name] for name in of_one.PLACES if name in keyed.c})
 
 
 def _tells_different(bound: SeveralSettings) -> bool:
     """Return True if DuckDB can leave out keys whose records do not differ in the column `differing`."""
-    differing = bound.differing
+    differing = bound.rule.differing
     if differing is None or differing == DATASET or bound.joins:
         return differing == DATASET and not bound.joins
     types = {type_ for _, type_ in bound.typed(differing)}

@@ -4,72 +4,18 @@ from __future__ import annotations
 
 import datetime as dt
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from itertools import accumulate
-from typing import Protocol
 
 from rules.expressions import BoundGroup
 from rules.groups import splitting
-from rules.groups.recognised import Recognition
-from rules.groups.spans import Consecutive, MaximumDistance, Overlap, Span
+from rules.groups.settings import KeyedRule
 from rules.models import Keep, KeyPart
-from rules.pairs.evidence import JudgedPairs
-from rules.pairs.record import DifferentPairs, Record, RecordName
+from rules.pairs.record import DifferentPairs, Record
 from rules.values import canonical
-
-
-class KeyedRule(Protocol):
-    """The settings of a rule that joins records with equal keys."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def key(self) -> object: ...
-    @property
-    def keys(self) -> Sequence[Sequence[KeyPart]]: ...
-    @property
-    def nulls(self) -> Mapping[str, str]: ...
-    @property
-    def open_columns(self) -> Collection[str]: ...
-    @property
-    def excepted(self) -> frozenset[frozenset[RecordName]]: ...
-    @property
-    def judged(self) -> JudgedPairs: ...
-    @property
-    def recognition(self) -> Recognition | None: ...
-    @property
-    def minimum(self) -> int: ...
-    @property
-    def max_share(self) -> Decimal: ...
-    @property
-    def max_shared(self) -> int: ...
-    @property
-    def by_records(self) -> bool: ...
-    @property
-    def gap(self) -> MaximumDistance | None: ...
-    @property
-    def window(self) -> MaximumDistance | None: ...
-    @property
-    def overlap(self) -> Overlap | None: ...
-    @property
-    def consecutive(self) -> Consecutive | None: ...
-    @property
-    def span(self) -> Span | None: ...
-    @property
-    def place_reasons(self) -> tuple[tuple[str, str], ...]: ...
-    @property
-    def repeats(self) -> str | None: ...
-    @property
-    def distinct(self) -> str | None: ...
-    @property
-    def differing(self) -> str | None: ...
-    @property
-    def having(self) -> str | None: ...
-    @property
-    def keep(self) -> tuple[Keep, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -144,54 +90,10 @@ class Criteria(ABC):
         return self.rule.max_share
 
     @property
-    def max_shared(self) -> int:
-        return self.rule.max_shared
-
-    @property
     def keeps_all(self) -> bool:
         rule = self.rule
         splits = (rule.span, rule.repeats, rule.open_columns, rule.distinct, rule.having, self.excepted, rule.judged)
         return not any(splits)
-
-    @property
-    def by_records(self) -> bool:
-        return self.rule.by_records
-
-    @property
-    def repeats(self) -> str | None:
-        return self.rule.repeats
-
-    @property
-    def gap(self) -> MaximumDistance | None:
-        return self.rule.gap
-
-    @property
-    def window(self) -> MaximumDistance | None:
-        return self.rule.window
-
-    @property
-    def overlap(self) -> Overlap | None:
-        return self.rule.overlap
-
-    @property
-    def consecutive(self) -> Consecutive | None:
-        return self.rule.consecutive
-
-    @property
-    def differing(self) -> str | None:
-        return self.rule.differing
-
-    @property
-    def place_reasons(self) -> tuple[tuple[str, str], ...]:
-        return self.rule.place_reasons
-
-    @property
-    def recognition(self) -> Recognition | None:
-        return self.rule.recognition
-
-    @property
-    def judged_pairs(self) -> JudgedPairs:
-        return self.rule.judged
 
     def split(self, alike: list[Record]) -> list[list[Record]]:
         """Split records of one key, at least one, that take part; without a span they stay together."""

@@ -43,7 +43,7 @@ def detect(
     search = _Search(bound, changed, findings, usable, slot)
     search.add_touched()
     search.add_changed_findings()
-    if bound.window is not None:
+    if bound.rule.window is not None:
         search.add_judged()
     return search.detection()
 
@@ -102,7 +102,7 @@ class _Search:
             records = sum(len(group.members) for group in groups)
             if records > MOST_FINDINGS:
                 raise Unscoped(f"the groups that may have changed hold {records:,} records, and `max_share` counts all")
-            if self._bound.by_records:
+            if self._bound.rule.by_records:
                 self._add_rivals(groups)
         keys = tuple(dict(zip(self._bound.key_names, key, strict=True)) for key in self._keys.values())
         return Detection(

@@ -85,7 +85,7 @@ class Joining:
         for number in range(len(self.bound.keys)):
             values: dict[Comparable, int] = {}
             numbers = [self._numbered(row, number, values) for row in rows]
-            shared.append(SharedValues.of(np.array(numbers, np.int64), list(values), self.bound.max_shared))
+            shared.append(SharedValues.of(np.array(numbers, np.int64), list(values), self.bound.rule.max_shared))
         order, places = components(shared)
         parts: dict[int, list[Ranked]] = defaultdict(list)
         for place, position, ranks in zip(places.tolist(), order.tolist(), _ranks(shared, order), strict=True):
@@ -110,7 +110,7 @@ class Joining:
                     number_by_row[given] = self._numbered(row, number, values)
                 of_rows.append(number_by_row[given])
             numbers[positions] = of_rows
-        return SharedValues.of(numbers, list(values), self.bound.max_shared)
+        return SharedValues.of(numbers, list(values), self.bound.rule.max_shared)
 
     def _numbered(self, row: Row, number: int, values: dict[Comparable, int]) -> int:
         """Return the number of the row's value under a key, a new one for a new value; -1 if it is incomplete."""
@@ -160,7 +160,7 @@ class Joining:
 
     @cached_property
     def _apart(self) -> Apart:
-        return Apart(self.bound.excepted, self.bound.judged_pairs, self._agree_by)
+        return Apart(self.bound.excepted, self.bound.rule.judged, self._agree_by)
 
 
 def _by_component(
@@ -187,7 +187,7 @@ def _ranks(shared: Sequence[SharedValues], positions: Positions) -> Iterator[tup
 
 def _crowded(bound: KeySettings, counts: Iterable[Sequence[int]]) -> tuple[Skipped, ...]:
     """Put in words how many records of each key were not joined by it, because too many share their value."""
-    reason = f"shared by more than {bound.max_shared} records"
+    reason = f"shared by more than {bound.rule.max_shared} records"
     left_out: dict[str, int] = {}
     for by_key in counts:
         for parts, records in zip(bound.keys, by_key, strict=False):

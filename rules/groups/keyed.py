@@ -72,8 +72,8 @@ class Grouping(GroupBuilder):
             keys, numbers = self._numbered(tables)
             sizes = np.bincount(numbers[numbers != _NO_PART], minlength=len(keys) + 1)  # the last one is that of -1
             limit.check(sizes, lambda n: self._key_at(tables, numbers, n))
-            if limit.keeps_all and self.bound.recognition is not None and len(numbers) >= FEW:
-                return self._recognised(tables, keys, numbers, sizes, self.bound.recognition)
+            if limit.keeps_all and self.bound.rule.recognition is not None and len(numbers) >= FEW:
+                return self._recognised(tables, keys, numbers, sizes, self.bound.rule.recognition)
             parts = self._by_key(tables, *_in_order(keys, numbers))
             return Packed(limit.watched(group for rows in parts for group in self.of_rows(rows)))
 
@@ -189,8 +189,8 @@ class Grouping(GroupBuilder):
         ]
 
     def _of_key(self, alike: list[Record]) -> Iterator[DuplicateGroup]:
-        if self.bound.repeats is not None:
-            yield from self._repetitions(self.bound.repeats, alike)
+        if self.bound.rule.repeats is not None:
+            yield from self._repetitions(self.bound.rule.repeats, alike)
             return
         if self.bound.open_parts:
             of_group = agreeing.split(alike, self.bound.open_parts)
@@ -198,7 +198,7 @@ class Grouping(GroupBuilder):
             groups = (self._group(part) for each in parts for part in connected(each, self.bound.excepted))
             yield from (group for group in groups if group is not None)
             return
-        window, nearby = self.bound.window, None
+        window, nearby = self.bound.rule.window, None
         parts = self.bound.split(alike)
         for number, records in enumerate(parts):
             for part in connected(once(records), self.bound.excepted):

@@ -12,7 +12,7 @@ from rules.engines.base import Key, Near, RecordCounts, Repeats, Skipped
 from rules.engines.compile import Compiler, unused
 from rules.engines.pushdown import Marked, mark
 from rules.groups import consecutive
-from rules.groups.settings import AskedSettings, SpanSettings
+from rules.groups.settings import AskedSettings, KeyedRule
 from rules.values import Type
 
 PLACES = ("place", "second_place")
@@ -29,7 +29,7 @@ def question(
     keyed, c = computed_columns(bound, compiler, ascii_only)
     return Repeats(
         keyed=keyed,
-        columns=(*bound.needed, bound.position) if bound.consecutive else bound.needed,
+        columns=(*bound.needed, bound.position) if bound.rule.consecutive else bound.needed,
         key=tuple(c[f"key_{n}"] for n in bound.equal_parts),
         takes_part=takes_part(bound, c),
         state=state(bound, c),
@@ -37,14 +37,14 @@ def question(
         id=relation.id if set(relation.id).isdisjoint(relation.derived) else (),
         ids=bound.ids(compiler) if relation.id else None,
         outside=(OUTSIDE, OUTSIDE_UNKNOWN) if relation.where is not None else (),
-        near=near(bound, compiler, c),
+        near=near(bound.rule, compiler, c),
         differ=None if bound.joins else c.get("differing"),
         keys=_keys(bound, c) if bound.joins else (),
         # MariaDB compares the beginning of a long text, so other texts would count too.
-        most=bound.max_shared if bound.joins and dialect not in ("mysql", "mariadb") else None,
+        most=bound.rule.max_shared if bound.joins and dialect not in ("mysql", "mariadb") else None,
         plain=bound.plain,
         # Without the others, records would have other positions.
-        over=None if bound.consecutive else lambda narrowed: question(bound, narrowed, dialect, slot, ascii_only),
+        over=None if bound.rule.consecutive else lambda narrowed: question(bound, narrowed, dialect, slot, ascii_only),
         python=compiler.python,
     )
 
@@ -55,8 +55,8 @@ def computed_columns(
     """Select the records with everything that is computed for each, and return those columns by what they hold."""
     table = compiler.table
     computed = _computed(bound, compiler)
-    if bound.differing and bound.columns.schema[bound.differing].type not in (Type.BOOLEAN, Type.BYTES):
-        computed["differing"] = compiler.whole(bound.differing)
+    if bound.rule.differing and bound.columns.schema[bound.rule.differing].type not in (Type.BOOLEAN, Type.BYTES):
+        computed["differing"] = compiler.whole(bound.rule.differing)
     names = unused(computed, (*bound.needed, bound.position))
     read = sa.select(
         *(table.c[name] for name in bound.needed), *(column.label(names[name]) for name, column in computed.items())
@@ -123,9 +123,9 @@ def _computed(bound: AskedSettings, compiler: Compiler) -> dict[str, sa.ColumnEl
             computed[f"given_{n}"] = compiler.column(part.column)
         computed[f"key_{n}"] = compiler.key(part)
     computed |= {name: compiler.condition(condition) for name, condition in bound.filters.items()}
-    if bound.repeats is not None:
-        computed["numbered_in"] = compiler.whole(bound.repeats)
-    if bound.consecutive is not None:
+    if bound.rule.repeats is not None:
+        computed["numbered_in"] = compiler.whole(bound.rule.repeats)
+    if bound.rule.consecutive is not None:
         computed |= {f"id_{n}": compiler.whole(name) for n, name in enumerate(bound.relation.id)}
     return computed | {name: compiler.place(column) for name, column in zip(PLACES, bound.span_columns, strict=False)}
 
@@ -133,7 +133,7 @@ def _computed(bound: AskedSettings, compiler: Compiler) -> dict[str, sa.ColumnEl
 def _has_place(bound: AskedSettings, c: Mapping[str, sa.ColumnElement[Any]]) -> Iterator[sa.ColumnElement[bool]]:
     """Yield the conditions that `gap`, `window`, `overlap` or `repeats` has for a record, in the order of the rule's
     `place_reasons`."""
-    overlap = bound.overlap
+    overlap = bound.rule.overlap
     if overlap is None:
         yield from (c[name].is_not(None) for name in (*PLACES, "numbered_in") if name in c)
         return
@@ -143,14 +143,14 @@ def _has_place(bound: AskedSettings, c: Mapping[str, sa.ColumnElement[Any]]) -> 
     yield sa.or_(end.is_(None), begin <= end if overlap.includes_ends(are_instants=are_instants) else begin < end)
 
 
-def near(settings: SpanSettings, compiler: Compiler, c: Mapping[str, sa.ColumnElement[Any]]) -> Near | None:
+def near(rule: KeyedRule, compiler: Compiler, c: Mapping[str, sa.ColumnElement[Any]]) -> Near | None:
     """Return which records of a key are near each other by `gap`, `window`, `overlap` or `consecutive`, if the rule has
     one of them."""
-    if settings.consecutive is not None:
+    if rule.consecutive is not None:
         return Near(c[POSITION], lambda earlier, later: later - earlier <= _number(1))
-    if settings.overlap is not None:
+    if rule.overlap is not None:
         return Near(c["place"], lambda reach, begin: begin <= reach, c["second_place"])
-    span = settings.gap or settings.window
+    span = rule.gap or rule.window
     return None if span is None else Near(c["place"], compiler.within(span.column, span.by))
 
 
@@ -167,9 +167,9 @@ def _keyed(
         columns.append(column.label(label))
     keyed = sa.select(*columns).subquery("keyed")
     c = _by_content(bound, compiler, keyed, names)
-    if bound.consecutive is None:
+    if bound.rule.consecutive is None:
         return keyed, c
-    position = consecutive.position(bound, bound.consecutive, keyed, c, takes_part(bound, c))
+    position = consecutive.position(bound, bound.rule.consecutive, keyed, c, takes_part(bound, c))
     in_order = sa.select(*keyed.c, position.label(bound.position)).subquery("in_order")
     return in_order, _by_content(bound, compiler, in_order, names) | {POSITION: in_order.c[bound.position]}
 
@@ -266,7 +266,7 @@ def skipped(bound: AskedSettings, tally: RecordCounts) -> tuple[Skipped, ...]:
         OUTSIDE_UNKNOWN: ("where", "the dataset's condition is unknown: a value in it is null"),
         EXCLUDED_UNKNOWN: ("where", "the condition is unknown: a value in it is null"),
     }
-    for n, reason in enumerate(bound.place_reasons):
+    for n, reason in enumerate(bound.rule.place_reasons):
         reasons[_FIRST_PART + 2 * len(bound.parts) + n] = reason
     for n, part in enumerate(bound.parts):
         names = (part.column, "null"), (part.column, "empty after normalising")

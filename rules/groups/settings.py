@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Protocol
 
@@ -13,10 +13,10 @@ from rules.engines.base import Relation
 from rules.engines.compile import Columns, Compiler
 from rules.expressions import BoundExpression
 from rules.groups.recognised import Recognition
-from rules.groups.spans import Consecutive, MaximumDistance, Overlap
+from rules.groups.spans import Consecutive, MaximumDistance, Overlap, Span
 from rules.models import Keep, KeyPart
 from rules.pairs.evidence import JudgedPairs
-from rules.pairs.record import DifferentPairs, Record
+from rules.pairs.record import DifferentPairs, Record, RecordName
 from rules.values import Value
 
 
@@ -67,8 +67,71 @@ class GroupSettings(Protocol):
         """Return True if these records meet the rule's conditions over a group."""
 
 
-class KeySettings(GroupSettings, Protocol):
+class KeyedRule(Protocol):
     """The settings of a rule that joins records with equal keys."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def key(self) -> object: ...
+    @property
+    def keys(self) -> Sequence[Sequence[KeyPart]]: ...
+    @property
+    def nulls(self) -> Mapping[str, str]: ...
+    @property
+    def open_columns(self) -> Collection[str]: ...
+    @property
+    def excepted(self) -> frozenset[frozenset[RecordName]]: ...
+    @property
+    def judged(self) -> JudgedPairs: ...
+    @property
+    def recognition(self) -> Recognition | None: ...
+    @property
+    def minimum(self) -> int: ...
+    @property
+    def max_share(self) -> Decimal: ...
+    @property
+    def max_shared(self) -> int: ...
+    @property
+    def by_records(self) -> bool: ...
+    @property
+    def gap(self) -> MaximumDistance | None: ...
+    @property
+    def window(self) -> MaximumDistance | None: ...
+    @property
+    def overlap(self) -> Overlap | None: ...
+    @property
+    def consecutive(self) -> Consecutive | None: ...
+    @property
+    def span(self) -> Span | None: ...
+    @property
+    def place_reasons(self) -> tuple[tuple[str, str], ...]: ...
+    @property
+    def repeats(self) -> str | None: ...
+    @property
+    def distinct(self) -> str | None: ...
+    @property
+    def differing(self) -> str | None: ...
+    @property
+    def having(self) -> str | None: ...
+    @property
+    def keep(self) -> tuple[Keep, ...]: ...
+
+
+class KeySettings(GroupSettings, Protocol):
+    """What follows from the settings of a rule that joins records with equal keys."""
+
+    @property
+    def rule(self) -> KeyedRule:
+        """The settings."""
+
+    @property
+    def joins(self) -> bool:
+        """True if several keys join records."""
+
+    @property
+    def span_columns(self) -> Sequence[str]:
+        """The columns of `gap`, `window`, `overlap` or `consecutive`; the first orders."""
 
     @property
     def parts(self) -> Sequence[KeyPart]:
@@ -91,28 +154,8 @@ class KeySettings(GroupSettings, Protocol):
         """The positions of the parts whose empty values agree with every value."""
 
     @property
-    def repeats(self) -> str | None:
-        """The column in whose values equal records are numbered."""
-
-    @property
-    def window(self) -> MaximumDistance | None:
-        """The distance within which records of other groups are shown as near."""
-
-    @property
-    def recognition(self) -> Recognition | None:
-        """How known groups are recognised; None: all are built."""
-
-    @property
-    def max_shared(self) -> int:
-        """With several keys, the most records that one value may join."""
-
-    @property
     def shared_columns(self) -> Sequence[str]:
         """The name of the answer's column for each of several keys, which tells where it may repeat."""
-
-    @property
-    def judged_pairs(self) -> JudgedPairs:
-        """The pairs that people judged to be different, which none of several keys joins."""
 
     def matches_null(self, part: KeyPart) -> bool:
         """Return True if empty values of this part are equal."""
@@ -140,43 +183,11 @@ class DatasetSettings(KeySettings, Protocol):
 class ChangingSettings(DatasetSettings, Protocol):
     """The settings of a rule over one dataset that is asked for the groups that changed."""
 
-    @property
-    def by_records(self) -> bool:
-        """True if a finding is known again by its records, because one key can have several groups."""
-
     def takes_part(self, row: Mapping[str, Value], slot: dt.datetime) -> bool:
         """Return True if a record meets the conditions and has a place in the order; its key may still be empty."""
 
 
-class SpanSettings(KeySettings, Protocol):
-    """The settings of a rule that asks an engine for records with equal keys, and which of them are near."""
-
-    @property
-    def joins(self) -> bool:
-        """True if several keys join records."""
-
-    @property
-    def gap(self) -> MaximumDistance | None:
-        """The largest distance between neighbours in a group."""
-
-    @property
-    def overlap(self) -> Overlap | None:
-        """The period in which records of a group overlap."""
-
-    @property
-    def consecutive(self) -> Consecutive | None:
-        """The order in which records of a group are neighbours."""
-
-    @property
-    def span_columns(self) -> Sequence[str]:
-        """The columns of `gap`, `window`, `overlap` or `consecutive`; the first orders."""
-
-    @property
-    def differing(self) -> str | None:
-        """A column of which every group has two or more different values, if the rule asks for that."""
-
-
-class AskedSettings(SpanSettings, DatasetSettings, Protocol):
+class AskedSettings(DatasetSettings, Protocol):
     """The settings of a rule over one dataset, as far as an engine is asked about them."""
 
     @property
@@ -194,10 +205,6 @@ class AskedSettings(SpanSettings, DatasetSettings, Protocol):
     @property
     def position(self) -> str:
         """The name of the answer's column for positions in the order of `consecutive`."""
-
-    @property
-    def place_reasons(self) -> Sequence[tuple[str, str]]:
-        """The reasons why a record with a key takes no part, each with its column, in the order of checking."""
 
     def ids(self, compiler: Compiler) -> sa.Select[Any]:
         """Select the ids of all records of the dataset."""

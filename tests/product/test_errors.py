@@ -49,7 +49,7 @@ INTERNAL = {
         "rules.engines.select.SelectRefused",
         "rules.document.mistakes.RuleError",
         "rules.expressions.parser.ExpressionError",
-        "rules.kinds.base.DoesNotFit",
+        "rules.binding.fitted.DoesNotFit",
     ),
     "`serve` handles it and goes on, or ends as asked": (
         "notifications.slack.interactions.InteractionRefused",
@@ -84,7 +84,7 @@ INTERNAL = {
         "rules.pairs.assignment.optimum.Refuted",
         "rules.pairs.assignment.optimum.TooMuchWork",
     ),
-    "a run that would be incremental is full, and says why": ("rules.engines.scope.Unscoped",),
+    "a run that would be incremental is full, and says why": ("rules.groups.scope.Unscoped",),
     "it fails a test": (
         "connectors.conformance.promises.ConformanceFailure",
         "notifications.conformance.ChannelConformanceFailure",
