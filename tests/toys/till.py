@@ -1,7 +1,7 @@
 """A target of another package that is called: a till, whose payments are read from a file and refunded by calls.
 
 Its folder is the service: `payments.json` is what was paid, and each line of `calls.log` is a call that it made. It
-makes every call that arrives, also one with a key that it knows, so a call that is sent twice appears twice.
+makes every call that arrives, also one with a key that it knows, so the log has a call twice that is sent twice.
 `line`, if it exists, says that the line is cut: `before` a call arrives, or `after` it was made.
 """
 
