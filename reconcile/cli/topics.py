@@ -28,13 +28,14 @@ STATES: Mapping[State, str] = {
     State.CLEANING: "a plan is being executed or waits for a retry",
     State.CLEANED: "done; can be undone for `undo_window`",
     State.PARTLY: "some steps are done, others wait",
-    State.STALE: "its records changed since, or the target refused the plan; the next run checks again",
+    State.STALE: "its records have changed since the plan was made, or the target refused the plan; "
+    "the next run checks again",
     State.FAILED: "definitely not done; `reconcile retry` tries again",
     State.QUARANTINED: "outcome unknown; decide with `reconcile quarantine`",
     State.UNDONE: "undone; its records count as dismissed",
     State.SNOOZED: "not reported until a time, or until it grows",
-    State.DISMISSED: "you decided: not the same",
-    State.HANDLED: "you decided: real, and handled outside Reconcile",
+    State.DISMISSED: "you decided that its records are not the same",
+    State.HANDLED: "you decided that it is real and has been handled outside Reconcile",
     State.RESOLVED: "its records no longer match, the rule was edited, or the only records left were dismissed in "
     "another finding",
     State.MERGED: "continues in another finding",

@@ -24,6 +24,7 @@ from reconcile.cli import exits, topics
 from reconcile.cli.commands import program
 from reconcile.cli.completion import SCRIPTS
 from reconcile.cli.formats import LISTS
+from reconcile.decisions import conditions
 from reconcile.findings.states import State
 from reconcile.store import tables
 from tests.support import next_version
@@ -492,11 +493,11 @@ def test_the_topic_of_states_has_every_state_and_does_not_contradict_its_page() 
 
 def test_the_conditions_of_the_topic_can_be_used_as_they_are_written(shop: Project) -> None:
     text = topics.TOPICS["conditions"]()
-    conditions = re.findall(r"^  (\S.*)$", text.split("\n\n")[1], re.MULTILINE)
+    examples = re.findall(r"^  (\S.*)$", text.split("\n\n")[1], re.MULTILINE)
 
-    assert len(conditions) == 3
+    assert len(examples) == 3
     assert [name for name in conditions._OF_FINDINGS if name not in text] == []
-    for condition in conditions:
+    for condition in examples:
         usable = condition.replace("country", "order_id")
         assert shop("dismiss", "--where", usable).code in (exits.DONE, exits.WRONG)
         assert "Unexpected" not in shop("dismiss", "--where", usable).said
