@@ -19,7 +19,7 @@ from pymysql.connections import Connection
 
 from reconcile.store import key
 from tests.support.folders import SHARED
-from tests.support.former_paths import FORMER
+from tests.support.former_paths import former_path
 from tests.support.servers import MARIADB, POSTGRES, STATE, scratch_database
 
 settings.register_profile(
@@ -40,7 +40,7 @@ def keys_of_states() -> Iterator[None]:
 
     def token_bytes(size: int) -> bytes:
         path, *names = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0].split("::")
-        test = "::".join([FORMER.get(path, path), *names])
+        test = "::".join([former_path(path), *names])
         created[test] += 1
         return hashlib.shake_256(f"{test}|{created[test]}".encode()).digest(size)
 

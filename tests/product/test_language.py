@@ -74,10 +74,11 @@ def test_no_sentence_reads_as_if_translated(pattern: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_name_says_what_it_holds() -> None:
+@pytest.mark.parametrize("folders", [PACKAGES, ("tests",)], ids=["product", "tests"])
+def test_a_name_says_what_it_holds(folders: tuple[str, ...]) -> None:
     bound = Counter(
         name
-        for module in _python(*PACKAGES, "tests")
+        for module in _python(*folders)
         for node in ast.walk(ast.parse(module.read_text("utf-8")))
         for name in _bound(node)
         if name in VAGUE

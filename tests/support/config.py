@@ -150,9 +150,9 @@ def install_plugin(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (info / "entry_points.txt").write_text(ENTRY_POINTS)
     monkeypatch.syspath_prepend(str(site))
     monkeypatch.setattr(plugins, "_foreign", functools.cache(plugins._foreign.__wrapped__))
-    settings: dict[str, object] = NORMALISERS  # type: ignore[assignment]
-    monkeypatch.setitem(settings, "backwards", None)  # so that what the test registers is gone after it
-    del settings["backwards"]
+    normalisers: dict[str, object] = NORMALISERS  # type: ignore[assignment]
+    monkeypatch.setitem(normalisers, "backwards", None)  # so that what the test registers is gone after it
+    del normalisers["backwards"]
 
 
 def write(folder: Path, files: Mapping[str, str | bytes]) -> Path:

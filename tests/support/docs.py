@@ -101,13 +101,13 @@ def _of(section: str, kinds: Mapping[str, Mapping[str, Any]]) -> set[Setting]:
     """Settings that every kind of the section has are listed once, the others under their kind."""
     every = [set(_said(schema)) for schema in kinds.values()]
     common = set.intersection(*every) if len(every) > 1 else set()
-    result: set[Setting] = set()
+    listed: set[Setting] = set()
     for kind, schema in kinds.items():
-        for name, output in schema["properties"].items():
+        for name, setting in schema["properties"].items():
             shared = name in {name for name, _ in common} or not kind
             required = name in schema.get("required", ()) and name != "type"
-            result.add(_setting(section if shared else f"{section}: {kind}", name, output, required=required))
-    return result
+            listed.add(_setting(section if shared else f"{section}: {kind}", name, setting, required=required))
+    return listed
 
 
 def _said(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -115,25 +115,25 @@ def _said(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield name, json.dumps({k: v for k, v in output.items() if k not in ("const", "description")}, sort_keys=True)
 
 
-def _setting(place: str, name: str, output: Mapping[str, Any], *, required: bool = False) -> Setting:
+def _setting(place: str, name: str, schema: Mapping[str, Any], *, required: bool = False) -> Setting:
     return (
         place,
         name,
-        _type(output),
-        "required" if required or name in ("type", "kind", "action") else _default(name, output),
+        _type(schema),
+        "required" if required or name in ("type", "kind", "action") else _default(name, schema),
     )
 
 
 _WORDS = {"array": "list", "object": "mapping", "integer": "number", "number": "number", "string": "text"}
 
 
-def _type(output: Mapping[str, Any]) -> str:
+def _type(schema: Mapping[str, Any]) -> str:
     """What an author writes there, in words; a scalar may always be written as text, which is not said."""
-    if "enum" in output:
-        return either([f"`{word}`" for word in output["enum"]])
-    if "const" in output and not isinstance(output["const"], str):
-        return str(output["const"])
-    return either(sorted(_kinds(output) or {"text"}))
+    if "enum" in schema:
+        return either([f"`{word}`" for word in schema["enum"]])
+    if "const" in schema and not isinstance(schema["const"], str):
+        return str(schema["const"])
+    return either(sorted(_kinds(schema) or {"text"}))
 
 
 def either(words: Sequence[str]) -> str:
@@ -141,23 +141,23 @@ def either(words: Sequence[str]) -> str:
     return " or ".join([*([", ".join(words[:-1])] if words[1:] else []), words[-1]])
 
 
-def _kinds(output: Mapping[str, Any]) -> set[str]:
-    if "anyOf" in output:
-        kinds = set().union(*(_kinds(item) for item in output["anyOf"]))
+def _kinds(schema: Mapping[str, Any]) -> set[str]:
+    if "anyOf" in schema:
+        kinds = set().union(*(_kinds(item) for item in schema["anyOf"]))
         scalars = {"number", "true or false"} & kinds
         return kinds - {"text"} if scalars else kinds
-    if "const" in output:
+    if "const" in schema:
         return {"word"}
-    written = output.get("type", [])
+    written = schema.get("type", [])
     if isinstance(written, list):
         return {"text"} if written else set()
     return {"true or false"} if written == "boolean" else {_WORDS[written]}
 
 
-def _default(name: str, output: Mapping[str, Any]) -> str:
-    if "default" not in output:
+def _default(name: str, schema: Mapping[str, Any]) -> str:
+    if "default" not in schema:
         return "the project's" if name == "timezone" else ""
-    value = output["default"]
+    value = schema["default"]
     if name == "severity":
         return "medium"
     if value in ([], ""):

@@ -1,316 +1,109 @@
 """Where each file of tests was before it moved: the keys of states, and so the order of findings, come of it."""
 
-FORMER = {
-    "tests/connectors/disk/test_scratch.py": "tests/test_scratch.py",
-    "tests/connectors/files/bank/test_bank.py": "tests/test_reading_bank.py",
-    "tests/connectors/files/bank/test_bank_any.py": "tests/test_reading_bank_any.py",
-    "tests/connectors/files/bank/test_camt.py": "tests/test_reading_camt.py",
-    "tests/connectors/files/bank/test_mt940.py": "tests/test_reading_mt940.py",
-    "tests/connectors/files/bank/test_ofx.py": "tests/test_reading_ofx.py",
-    "tests/connectors/files/bank/test_qif.py": "tests/test_reading_qif.py",
-    "tests/connectors/files/test_conformance.py": "tests/test_connectors_conformance_files.py",
-    "tests/connectors/files/test_csv_any.py": "tests/test_reading_csv_any.py",
-    "tests/connectors/files/test_files.py": "tests/test_connectors_files.py",
-    "tests/connectors/files/test_formats.py": "tests/test_reading_formats.py",
-    "tests/connectors/files/test_json.py": "tests/test_reading_json.py",
-    "tests/connectors/files/test_left_out.py": "tests/test_reading_left_out.py",
-    "tests/connectors/files/test_parquet_any.py": "tests/test_reading_parquet_any.py",
-    "tests/connectors/files/test_ugly.py": "tests/test_connectors_ugly.py",
-    "tests/connectors/lake/test_changes.py": "tests/test_lake_changes.py",
-    "tests/connectors/lake/test_files.py": "tests/test_lake_files.py",
-    "tests/connectors/lake/test_lakes.py": "tests/test_lakes.py",
-    "tests/connectors/lake/test_object_stores.py": "tests/test_object_stores.py",
-    "tests/connectors/lake/test_pruning.py": "tests/test_lake_pruning.py",
-    "tests/connectors/lake/test_schemas.py": "tests/test_lake_schemas.py",
-    "tests/connectors/lake/test_types.py": "tests/test_lake_types.py",
-    "tests/connectors/spark/test_cluster.py": "tests/test_spark_cluster.py",
-    "tests/connectors/spark/test_connect.py": "tests/test_spark_connect.py",
-    "tests/connectors/spark/test_jdbc.py": "tests/test_spark_jdbc.py",
-    "tests/connectors/spark/test_spark.py": "tests/test_spark.py",
-    "tests/connectors/sql/test_catalogue.py": "tests/test_connectors_catalogue.py",
-    "tests/connectors/sql/test_conformance.py": "tests/test_connectors_conformance_sql.py",
-    "tests/connectors/sql/test_duckdb.py": "tests/test_connectors_duckdb.py",
-    "tests/connectors/sql/test_generic.py": "tests/test_connectors_sql_generic.py",
-    "tests/connectors/sql/test_replicas.py": "tests/test_replicas.py",
-    "tests/connectors/sql/test_replication.py": "tests/test_replication.py",
-    "tests/connectors/sql/test_sql.py": "tests/test_connectors_sql.py",
-    "tests/connectors/sql/test_stop.py": "tests/test_connectors_stop.py",
-    "tests/connectors/sql/test_target.py": "tests/test_connectors_target.py",
-    "tests/connectors/sql/test_target_cells.py": "tests/test_connectors_target_cells.py",
-    "tests/connectors/sql/test_target_errors.py": "tests/test_connectors_target_errors.py",
-    "tests/connectors/test_amounts_written.py": "tests/test_amounts_written.py",
-    "tests/connectors/test_coerce.py": "tests/test_connectors_coerce.py",
-    "tests/connectors/test_epochs.py": "tests/test_epochs.py",
-    "tests/connectors/test_fill.py": "tests/test_fill.py",
-    "tests/connectors/workbook/test_digits.py": "tests/test_connectors_workbook_digits.py",
-    "tests/connectors/workbook/test_files.py": "tests/test_workbook_files.py",
-    "tests/connectors/workbook/test_headers.py": "tests/test_workbook_headers.py",
-    "tests/connectors/workbook/test_pure.py": "tests/test_connectors_workbook_pure.py",
-    "tests/connectors/workbook/test_sheets.py": "tests/test_workbook_sheets.py",
-    "tests/connectors/workbook/test_workbook.py": "tests/test_connectors_workbook.py",
-    "tests/connectors/workbook/test_workbooks_any.py": "tests/test_reading_workbooks_any.py",
-    "tests/notifications/test_apprise.py": "tests/test_notifications_apprise.py",
-    "tests/notifications/test_email.py": "tests/test_notifications_email.py",
-    "tests/notifications/test_file.py": "tests/test_notifications_file.py",
-    "tests/notifications/test_render.py": "tests/test_notifications_render.py",
-    "tests/notifications/test_slack.py": "tests/test_notifications_slack.py",
-    "tests/notifications/test_slack_published.py": "tests/test_slack_published.py",
-    "tests/notifications/test_template.py": "tests/test_notifications_template.py",
-    "tests/notifications/test_webhook.py": "tests/test_notifications_webhook.py",
-    "tests/product/chaos/test_crash.py": "tests/test_chaos_crash.py",
-    "tests/product/chaos/test_database.py": "tests/test_chaos_database.py",
-    "tests/product/chaos/test_disk.py": "tests/test_chaos_disk.py",
-    "tests/product/chaos/test_kill.py": "tests/test_chaos_kill.py",
-    "tests/product/chaos/test_model.py": "tests/test_chaos_model.py",
-    "tests/product/chaos/test_naive.py": "tests/test_naive.py",
-    "tests/product/chaos/test_network.py": "tests/test_chaos_network.py",
-    "tests/product/chaos/test_races.py": "tests/test_chaos_races.py",
-    "tests/product/chaos/test_soak.py": "tests/test_soak.py",
-    "tests/product/docs/test_cookbook.py": "tests/test_cookbook.py",
-    "tests/product/docs/test_deployment.py": "tests/test_deployment.py",
-    "tests/product/docs/test_docs.py": "tests/test_docs.py",
-    "tests/product/docs/test_docs_facts.py": "tests/test_docs_facts.py",
-    "tests/product/docs/test_examples.py": "tests/test_examples.py",
-    "tests/product/oracle/test_oracle.py": "tests/test_oracle.py",
-    "tests/product/security/test_bombs.py": "tests/test_security_bombs.py",
-    "tests/product/security/test_canaries.py": "tests/test_security_canaries.py",
-    "tests/product/security/test_files.py": "tests/test_security_files.py",
-    "tests/product/security/test_fuzz.py": "tests/test_security_fuzz.py",
-    "tests/product/security/test_isolation.py": "tests/test_security_isolation.py",
-    "tests/product/security/test_personal_doors.py": "tests/test_personal_doors.py",
-    "tests/product/security/test_private_files.py": "tests/test_private_files.py",
-    "tests/product/security/test_redirects.py": "tests/test_redirects.py",
-    "tests/product/security/test_roles.py": "tests/test_security_roles.py",
-    "tests/product/security/test_supply.py": "tests/test_security_supply.py",
-    "tests/product/test_across_systems.py": "tests/test_across_systems.py",
-    "tests/product/test_bench.py": "tests/test_bench.py",
-    "tests/product/test_errors.py": "tests/test_errors.py",
-    "tests/product/test_language.py": "tests/test_language.py",
-    "tests/product/test_long_names.py": "tests/test_long_names.py",
-    "tests/product/test_naughty.py": "tests/test_naughty.py",
-    "tests/product/test_real_input.py": "tests/test_real_input.py",
-    "tests/product/test_start.py": "tests/test_start.py",
-    "tests/product/test_structure.py": "tests/test_structure.py",
-    "tests/reconcile/audit/test_anchors.py": "tests/test_anchors.py",
-    "tests/reconcile/audit/test_audit.py": "tests/test_audit.py",
-    "tests/reconcile/audit/test_checkpoints.py": "tests/test_checkpoints.py",
-    "tests/reconcile/audit/test_evidence_erased.py": "tests/test_evidence_erased.py",
-    "tests/reconcile/audit/test_evidence_restored.py": "tests/test_evidence_restored.py",
-    "tests/reconcile/audit/test_evidence_signing.py": "tests/test_evidence_signing.py",
-    "tests/reconcile/audit/test_evidence_undo.py": "tests/test_evidence_undo.py",
-    "tests/reconcile/audit/test_state.py": "tests/test_audit_state.py",
-    "tests/reconcile/audit/test_tamper.py": "tests/test_audit_tamper.py",
-    "tests/reconcile/audit/test_verifier.py": "tests/test_verifier.py",
-    "tests/reconcile/audit/test_verifier_fuzz.py": "tests/test_verifier_fuzz.py",
-    "tests/reconcile/audit/test_verifier_hostile.py": "tests/test_verifier_hostile.py",
-    "tests/reconcile/chat/test_chat.py": "tests/test_chat.py",
-    "tests/reconcile/cleaning/test_actions.py": "tests/test_clean_actions.py",
-    "tests/reconcile/cleaning/any_schema/test_any_schema.py": "tests/test_clean_any_schema.py",
-    "tests/reconcile/cleaning/test_attempts.py": "tests/test_attempts.py",
-    "tests/reconcile/cleaning/test_binding.py": "tests/test_binding.py",
-    "tests/reconcile/cleaning/test_check.py": "tests/test_check_cleaning.py",
-    "tests/reconcile/cleaning/test_deferral_matrix.py": "tests/test_deferral_matrix.py",
-    "tests/reconcile/cleaning/test_drift.py": "tests/test_clean_drift.py",
-    "tests/reconcile/cleaning/test_entries.py": "tests/test_clean_entries.py",
-    "tests/reconcile/cleaning/test_erased.py": "tests/test_clean_erased.py",
-    "tests/reconcile/cleaning/test_execute.py": "tests/test_clean_execute.py",
-    "tests/reconcile/cleaning/test_extreme_ids.py": "tests/test_extreme_ids.py",
-    "tests/reconcile/cleaning/test_failed_cleanings.py": "tests/test_failed_cleanings.py",
-    "tests/reconcile/cleaning/test_limits.py": "tests/test_cleaning_limits.py",
-    "tests/reconcile/cleaning/test_limits_shown.py": "tests/test_cleaning_limits_shown.py",
-    "tests/reconcile/cleaning/test_pauses.py": "tests/test_pauses_cleaning.py",
-    "tests/reconcile/cleaning/test_plan.py": "tests/test_clean_plan.py",
-    "tests/reconcile/cleaning/test_plan_any.py": "tests/test_clean_plan_any.py",
-    "tests/reconcile/cleaning/test_plan_shown.py": "tests/test_clean_plan_shown.py",
-    "tests/reconcile/cleaning/test_references.py": "tests/test_clean_references.py",
-    "tests/reconcile/cleaning/test_resolve.py": "tests/test_clean_resolve.py",
-    "tests/reconcile/cleaning/test_runs.py": "tests/test_clean_runs.py",
-    "tests/reconcile/cleaning/test_settings.py": "tests/test_cleaning_settings.py",
-    "tests/reconcile/cleaning/test_shape.py": "tests/test_clean_shape.py",
-    "tests/reconcile/cleaning/test_sides.py": "tests/test_clean_sides.py",
-    "tests/reconcile/cleaning/test_told.py": "tests/test_cleaning_told.py",
-    "tests/reconcile/cleaning/test_undo.py": "tests/test_clean_undo.py",
-    "tests/reconcile/cleaning/test_undo_conflicts.py": "tests/test_undo_conflicts.py",
-    "tests/reconcile/cleaning/test_unknown.py": "tests/test_clean_unknown.py",
-    "tests/reconcile/cleaning/test_waiting.py": "tests/test_clean_waiting.py",
-    "tests/reconcile/cleaning/test_witness.py": "tests/test_clean_witness.py",
-    "tests/reconcile/cli/test_audit.py": "tests/test_cli_audit.py",
-    "tests/reconcile/cli/test_bad_input.py": "tests/test_cli_bad_input.py",
-    "tests/reconcile/cli/test_broken_configuration.py": "tests/test_broken_configuration.py",
-    "tests/reconcile/cli/test_cleaning.py": "tests/test_cli_cleaning.py",
-    "tests/reconcile/cli/test_cli.py": "tests/test_cli.py",
-    "tests/reconcile/cli/test_decisions.py": "tests/test_cli_decisions.py",
-    "tests/reconcile/cli/test_explain.py": "tests/test_explain.py",
-    "tests/reconcile/cli/test_findings.py": "tests/test_cli_findings.py",
-    "tests/reconcile/cli/test_habits.py": "tests/test_cli_habits.py",
-    "tests/reconcile/cli/test_messages.py": "tests/test_cli_messages.py",
-    "tests/reconcile/cli/test_mistakes.py": "tests/test_cli_mistakes.py",
-    "tests/reconcile/cli/test_older_state.py": "tests/test_older_state.py",
-    "tests/reconcile/cli/test_personal.py": "tests/test_cli_personal.py",
-    "tests/reconcile/cli/test_shells.py": "tests/test_shells.py",
-    "tests/reconcile/cli/test_targets.py": "tests/test_cli_targets.py",
-    "tests/reconcile/cli/test_terminal.py": "tests/test_terminal.py",
-    "tests/reconcile/config/test_cleaning.py": "tests/test_config_cleaning.py",
-    "tests/reconcile/config/test_document.py": "tests/test_config_document.py",
-    "tests/reconcile/config/test_errors.py": "tests/test_config_errors.py",
-    "tests/reconcile/config/test_fuzz.py": "tests/test_config_fuzz.py",
-    "tests/reconcile/config/test_load.py": "tests/test_config_load.py",
-    "tests/reconcile/config/test_scaffold.py": "tests/test_config_scaffold.py",
-    "tests/reconcile/config/test_schema.py": "tests/test_config_schema.py",
-    "tests/reconcile/config/test_secrets.py": "tests/test_config_secrets.py",
-    "tests/reconcile/config/test_written.py": "tests/test_config_written.py",
-    "tests/reconcile/coordination/test_clock_confirmed.py": "tests/test_clock_confirmed.py",
-    "tests/reconcile/coordination/test_lease.py": "tests/test_lease.py",
-    "tests/reconcile/coordination/test_releases.py": "tests/test_releases.py",
-    "tests/reconcile/decisions/test_advice.py": "tests/test_advice.py",
-    "tests/reconcile/decisions/test_approvals.py": "tests/test_approvals.py",
-    "tests/reconcile/decisions/test_asked_again.py": "tests/test_asked_again.py",
-    "tests/reconcile/decisions/test_asked_again_model.py": "tests/test_asked_again_model.py",
-    "tests/reconcile/decisions/test_decide.py": "tests/test_decide.py",
-    "tests/reconcile/decisions/test_decided_records.py": "tests/test_decided_records.py",
-    "tests/reconcile/decisions/test_decisions_model.py": "tests/test_decisions_model.py",
-    "tests/reconcile/decisions/test_decisions_survive.py": "tests/test_decisions_survive.py",
-    "tests/reconcile/decisions/test_field_values.py": "tests/test_field_values.py",
-    "tests/reconcile/decisions/test_keeper.py": "tests/test_keeper.py",
-    "tests/reconcile/decisions/test_many.py": "tests/test_many.py",
-    "tests/reconcile/decisions/test_rejections.py": "tests/test_rejections.py",
-    "tests/reconcile/decisions/test_two_people.py": "tests/test_two_people.py",
-    "tests/reconcile/decisions/test_who_approves.py": "tests/test_who_approves.py",
-    "tests/reconcile/detection/test_frames.py": "tests/test_frames.py",
-    "tests/reconcile/detection/test_incremental.py": "tests/test_incremental.py",
-    "tests/reconcile/detection/test_incremental_databases.py": "tests/test_incremental_databases.py",
-    "tests/reconcile/detection/test_incremental_model.py": "tests/test_incremental_model.py",
-    "tests/reconcile/detection/test_proposals.py": "tests/test_check_proposals.py",
-    "tests/reconcile/detection/test_proposals_bank.py": "tests/test_proposals_bank.py",
-    "tests/reconcile/detection/test_settings.py": "tests/test_check_settings.py",
-    "tests/reconcile/detection/test_subtotals.py": "tests/test_subtotals.py",
-    "tests/reconcile/detection/test_titles.py": "tests/test_check_titles.py",
-    "tests/reconcile/detection/test_unchanged_files.py": "tests/test_unchanged_files.py",
-    "tests/reconcile/doctor/test_doctor.py": "tests/test_doctor.py",
-    "tests/reconcile/findings/test_amounts.py": "tests/test_amounts.py",
-    "tests/reconcile/findings/test_display.py": "tests/test_display.py",
-    "tests/reconcile/findings/test_periods_shown.py": "tests/test_periods_shown.py",
-    "tests/reconcile/journal/test_breaker.py": "tests/test_breaker.py",
-    "tests/reconcile/journal/test_effects.py": "tests/test_effects.py",
-    "tests/reconcile/journal/test_effects_model.py": "tests/test_effects_model.py",
-    "tests/reconcile/journal/test_effects_races.py": "tests/test_effects_races.py",
-    "tests/reconcile/journal/test_holds.py": "tests/test_holds.py",
-    "tests/reconcile/journal/test_keys.py": "tests/test_keys.py",
-    "tests/reconcile/journal/test_owner_tables.py": "tests/test_owner_tables.py",
-    "tests/reconcile/journal/test_owners_meet.py": "tests/test_owners_meet.py",
-    "tests/reconcile/journal/test_ownership.py": "tests/test_ownership.py",
-    "tests/reconcile/messages/test_outbox.py": "tests/test_outbox.py",
-    "tests/reconcile/messages/test_state_trouble.py": "tests/test_state_trouble.py",
-    "tests/reconcile/messages/test_troubles.py": "tests/test_troubles.py",
-    "tests/reconcile/messages/test_unnotified.py": "tests/test_unnotified.py",
-    "tests/reconcile/messages/test_watchdog.py": "tests/test_watchdog.py",
-    "tests/reconcile/messages/test_when_told.py": "tests/test_when_told.py",
-    "tests/reconcile/people/test_people.py": "tests/test_people.py",
-    "tests/reconcile/plugins/test_plugins.py": "tests/test_config_plugins.py",
-    "tests/reconcile/plugins/test_toys.py": "tests/test_toys.py",
-    "tests/reconcile/plugins/test_toys_comparison.py": "tests/test_toys_comparison.py",
-    "tests/reconcile/profiling/test_suggest.py": "tests/test_suggest.py",
-    "tests/reconcile/runs/test_datasets.py": "tests/test_runs_datasets.py",
-    "tests/reconcile/runs/test_diff.py": "tests/test_diff.py",
-    "tests/reconcile/runs/test_kill.py": "tests/test_runs_kill.py",
-    "tests/reconcile/runs/test_limits.py": "tests/test_limits.py",
-    "tests/reconcile/runs/test_listing.py": "tests/test_run_listing.py",
-    "tests/reconcile/runs/test_memory.py": "tests/test_runs_memory.py",
-    "tests/reconcile/runs/test_messages.py": "tests/test_runs_messages.py",
-    "tests/reconcile/runs/test_races.py": "tests/test_runs_races.py",
-    "tests/reconcile/runs/test_recognised.py": "tests/test_recognised.py",
-    "tests/reconcile/runs/test_release.py": "tests/test_runs_release.py",
-    "tests/reconcile/runs/test_runs.py": "tests/test_runs.py",
-    "tests/reconcile/runs/test_shared_reads.py": "tests/test_shared_reads.py",
-    "tests/reconcile/runs/test_unchanged_runs.py": "tests/test_unchanged_runs.py",
-    "tests/reconcile/runs/test_undelivered.py": "tests/test_runs_undelivered.py",
-    "tests/reconcile/schedule/test_retry.py": "tests/test_retry.py",
-    "tests/reconcile/schedule/test_schedule.py": "tests/test_schedule.py",
-    "tests/reconcile/schedule/test_slots.py": "tests/test_slots.py",
-    "tests/reconcile/schedule/test_zones.py": "tests/test_schedule_zones.py",
-    "tests/reconcile/service/test_alarm.py": "tests/test_alarm.py",
-    "tests/reconcile/service/test_children.py": "tests/test_children.py",
-    "tests/reconcile/service/test_listener.py": "tests/test_listener.py",
-    "tests/reconcile/service/test_listener_app.py": "tests/test_listener_app.py",
-    "tests/reconcile/service/test_scheduler.py": "tests/test_scheduler.py",
-    "tests/reconcile/service/test_serve.py": "tests/test_serve.py",
-    "tests/reconcile/service/test_serve_watched.py": "tests/test_serve_watched.py",
-    "tests/reconcile/service/test_triggers.py": "tests/test_triggers.py",
-    "tests/reconcile/service/test_workers.py": "tests/test_workers.py",
-    "tests/reconcile/sheets/test_export.py": "tests/test_export.py",
-    "tests/reconcile/store/test_open.py": "tests/test_store_open.py",
-    "tests/reconcile/store/test_sealing.py": "tests/test_sealing.py",
-    "tests/reconcile/store/test_transactions.py": "tests/test_store_transactions.py",
-    "tests/reconcile/store/test_upgrade.py": "tests/test_store_upgrade.py",
-    "tests/reconcile/telemetry/test_alerts.py": "tests/test_alerts.py",
-    "tests/reconcile/telemetry/test_logs.py": "tests/test_logs.py",
-    "tests/reconcile/telemetry/test_metrics.py": "tests/test_metrics.py",
-    "tests/reconcile/telemetry/test_traces.py": "tests/test_traces.py",
-    "tests/reconcile/tracking/test_discrepancies.py": "tests/test_findings_discrepancies.py",
-    "tests/reconcile/tracking/test_filters.py": "tests/test_filters.py",
-    "tests/reconcile/tracking/test_findings.py": "tests/test_findings.py",
-    "tests/reconcile/tracking/test_findings_model.py": "tests/test_findings_model.py",
-    "tests/reconcile/tracking/test_former_settings.py": "tests/test_former_settings.py",
-    "tests/reconcile/tracking/test_in_parts.py": "tests/test_findings_in_parts.py",
-    "tests/reconcile/tracking/test_in_scope.py": "tests/test_findings_in_scope.py",
-    "tests/reconcile/tracking/test_order.py": "tests/test_order.py",
-    "tests/reconcile/tracking/test_record_names.py": "tests/test_record_names.py",
-    "tests/reconcile/tracking/test_search.py": "tests/test_search.py",
-    "tests/reconcile/upkeep/test_backup.py": "tests/test_backup.py",
-    "tests/reconcile/upkeep/test_compaction.py": "tests/test_compaction.py",
-    "tests/reconcile/upkeep/test_erasure.py": "tests/test_erasure.py",
-    "tests/reconcile/views/test_views.py": "tests/test_views.py",
-    "tests/reconcile/web/test_api.py": "tests/test_api.py",
-    "tests/reconcile/web/test_console.py": "tests/test_console.py",
-    "tests/reconcile/web/test_pages.py": "tests/test_web_pages.py",
-    "tests/reconcile/web/test_sheets.py": "tests/test_web_sheets.py",
-    "tests/reconcile/web/test_strangers.py": "tests/test_web_strangers.py",
-    "tests/reconcile/web/test_web.py": "tests/test_web.py",
-    "tests/rules/binding/test_barren.py": "tests/test_rules_barren.py",
-    "tests/rules/binding/test_datasets.py": "tests/test_rules_datasets.py",
-    "tests/rules/binding/test_listed.py": "tests/test_rules_listed.py",
-    "tests/rules/engines/test_declared.py": "tests/test_engines_declared.py",
-    "tests/rules/engines/test_equivalence.py": "tests/test_rules_equivalence.py",
-    "tests/rules/engines/test_interrupted.py": "tests/test_engines_interrupted.py",
-    "tests/rules/engines/test_marked.py": "tests/test_rules_marked.py",
-    "tests/rules/engines/test_marks.py": "tests/test_rules_marks.py",
-    "tests/rules/engines/test_warehouses.py": "tests/test_warehouses.py",
-    "tests/rules/examples/test_examples.py": "tests/test_rules_examples.py",
-    "tests/rules/expressions/test_calendar.py": "tests/test_rules_calendar.py",
-    "tests/rules/expressions/test_expressions.py": "tests/test_rules_expressions.py",
-    "tests/rules/expressions/test_functions.py": "tests/test_rules_functions.py",
-    "tests/rules/forensics/test_forensics.py": "tests/test_rules_forensics.py",
-    "tests/rules/groups/test_any_key.py": "tests/test_rules_any_key.py",
-    "tests/rules/groups/test_any_key_runs.py": "tests/test_any_key.py",
-    "tests/rules/groups/test_fields.py": "tests/test_rules_fields.py",
-    "tests/rules/groups/test_max_share.py": "tests/test_max_share.py",
-    "tests/rules/groups/test_nearness.py": "tests/test_rules_nearness.py",
-    "tests/rules/groups/test_open_keys.py": "tests/test_rules_open_keys.py",
-    "tests/rules/groups/test_repeats.py": "tests/test_rules_repeats.py",
-    "tests/rules/groups/test_survivorship.py": "tests/test_rules_survivorship.py",
-    "tests/rules/kinds/check/test_check.py": "tests/test_check_kind.py",
-    "tests/rules/kinds/check/test_runs.py": "tests/test_check_kind_runs.py",
-    "tests/rules/kinds/custom_sql/test_custom_sql.py": "tests/test_rules_custom_sql.py",
-    "tests/rules/kinds/custom_sql/test_files.py": "tests/test_custom_sql_files.py",
-    "tests/rules/kinds/duplicates/test_consecutive.py": "tests/test_consecutive.py",
-    "tests/rules/kinds/duplicates/test_duplicates.py": "tests/test_rules_duplicates.py",
-    "tests/rules/kinds/reconciliation/test_assignment.py": "tests/test_reconciliation_assignment.py",
-    "tests/rules/kinds/reconciliation/test_contained.py": "tests/test_reconciliation_contained.py",
-    "tests/rules/kinds/reconciliation/test_group.py": "tests/test_reconciliation_group.py",
-    "tests/rules/kinds/reconciliation/test_group_oracle.py": "tests/test_reconciliation_group_oracle.py",
-    "tests/rules/kinds/reconciliation/test_inside.py": "tests/test_reconciliation_inside.py",
-    "tests/rules/kinds/reconciliation/test_near.py": "tests/test_reconciliation_near.py",
-    "tests/rules/kinds/reconciliation/test_options.py": "tests/test_reconciliation_options.py",
-    "tests/rules/kinds/reconciliation/test_oracle.py": "tests/test_reconciliation_oracle.py",
-    "tests/rules/kinds/reconciliation/test_reconciliation.py": "tests/test_reconciliation.py",
-    "tests/rules/kinds/reconciliation/test_runs.py": "tests/test_reconciliation_runs.py",
-    "tests/rules/normalise/test_hostile_cells.py": "tests/test_hostile_cells.py",
-    "tests/rules/normalise/test_map_dataset.py": "tests/test_map_dataset.py",
-    "tests/rules/normalise/test_normalise.py": "tests/test_rules_normalise.py",
-    "tests/rules/presets/test_presets.py": "tests/test_presets.py",
-    "tests/rules/test_empty.py": "tests/test_rules_empty.py",
-    "tests/rules/test_values.py": "tests/test_rules_values.py",
-    "tests/support/test_crash_points.py": "tests/test_testing.py",
-    "tests/product/chaos/test_table_witness.py": "tests/test_table_witness.py",
-    "tests/support/test_tcp_proxy.py": "tests/test_tcp_proxy.py",
-}
+_MOVED = """
+connectors/disk: scratch
+connectors/files/bank: bank=reading_bank bank_any=reading_bank_any camt=reading_camt mt940=reading_mt940
+  ofx=reading_ofx qif=reading_qif
+connectors/files: conformance=connectors_conformance_files csv_any=reading_csv_any files=connectors_files
+  formats=reading_formats json=reading_json left_out=reading_left_out parquet_any=reading_parquet_any
+  ugly=connectors_ugly
+connectors/lake: changes=lake_changes files=lake_files lakes object_stores pruning=lake_pruning schemas=lake_schemas
+  types=lake_types
+connectors/spark: cluster=spark_cluster connect=spark_connect jdbc=spark_jdbc spark
+connectors/sql: catalogue=connectors_catalogue conformance=connectors_conformance_sql duckdb=connectors_duckdb
+  generic=connectors_sql_generic replicas replication sql=connectors_sql stop=connectors_stop
+  target=connectors_target target_cells=connectors_target_cells target_errors=connectors_target_errors
+connectors: amounts_written coerce=connectors_coerce epochs fill
+connectors/workbook: digits=connectors_workbook_digits files=workbook_files headers=workbook_headers
+  pure=connectors_workbook_pure sheets=workbook_sheets workbook=connectors_workbook
+  workbooks_any=reading_workbooks_any
+notifications: apprise=notifications_apprise email=notifications_email file=notifications_file
+  render=notifications_render slack=notifications_slack slack_published template=notifications_template
+  webhook=notifications_webhook
+product/chaos: crash=chaos_crash database=chaos_database disk=chaos_disk kill=chaos_kill model=chaos_model naive
+  network=chaos_network races=chaos_races soak table_witness
+product/docs: cookbook deployment docs docs_facts examples
+product/oracle: oracle
+product/security: bombs=security_bombs canaries=security_canaries files=security_files fuzz=security_fuzz
+  isolation=security_isolation personal_doors private_files redirects roles=security_roles supply=security_supply
+product: across_systems bench errors language long_names naughty real_input start structure
+reconcile/audit: anchors audit checkpoints evidence_erased evidence_restored evidence_signing evidence_undo
+  state=audit_state tamper=audit_tamper verifier verifier_fuzz verifier_hostile
+reconcile/chat: chat
+reconcile/cleaning/any_schema: any_schema=clean_any_schema
+reconcile/cleaning: actions=clean_actions attempts binding check=check_cleaning deferral_matrix drift=clean_drift
+  entries=clean_entries erased=clean_erased execute=clean_execute extreme_ids failed_cleanings
+  limits=cleaning_limits limits_shown=cleaning_limits_shown pauses=pauses_cleaning plan=clean_plan
+  plan_any=clean_plan_any plan_shown=clean_plan_shown references=clean_references resolve=clean_resolve
+  runs=clean_runs settings=cleaning_settings shape=clean_shape sides=clean_sides told=cleaning_told undo=clean_undo
+  undo_conflicts unknown=clean_unknown waiting=clean_waiting witness=clean_witness
+reconcile/cli: audit=cli_audit bad_input=cli_bad_input broken_configuration cleaning=cli_cleaning cli
+  decisions=cli_decisions explain findings=cli_findings habits=cli_habits messages=cli_messages
+  mistakes=cli_mistakes older_state personal=cli_personal shells targets=cli_targets terminal
+reconcile/config: cleaning=config_cleaning document=config_document errors=config_errors fuzz=config_fuzz
+  load=config_load scaffold=config_scaffold schema=config_schema secrets=config_secrets written=config_written
+reconcile/coordination: clock_confirmed lease releases
+reconcile/decisions: advice approvals asked_again asked_again_model decide decided_records decisions_model
+  decisions_survive field_values keeper many rejections two_people who_approves
+reconcile/detection: frames incremental incremental_databases incremental_model proposals=check_proposals
+  proposals_bank settings=check_settings subtotals titles=check_titles unchanged_files
+reconcile/doctor: doctor
+reconcile/findings: amounts display periods_shown
+reconcile/journal: breaker effects effects_model effects_races holds keys owner_tables owners_meet ownership
+reconcile/messages: outbox state_trouble troubles unnotified watchdog when_told
+reconcile/people: people
+reconcile/plugins: plugins=config_plugins toys toys_comparison
+reconcile/profiling: suggest
+reconcile/runs: datasets=runs_datasets diff kill=runs_kill limits listing=run_listing memory=runs_memory
+  messages=runs_messages races=runs_races recognised release=runs_release runs shared_reads unchanged_runs
+  undelivered=runs_undelivered
+reconcile/schedule: retry schedule slots zones=schedule_zones
+reconcile/service: alarm children listener listener_app scheduler serve serve_watched triggers workers
+reconcile/sheets: export
+reconcile/store: open=store_open sealing transactions=store_transactions upgrade=store_upgrade
+reconcile/telemetry: alerts logs metrics traces
+reconcile/tracking: discrepancies=findings_discrepancies filters findings findings_model former_settings
+  in_parts=findings_in_parts in_scope=findings_in_scope order record_names search
+reconcile/upkeep: backup compaction erasure
+reconcile/views: views
+reconcile/web: api console pages=web_pages sheets=web_sheets strangers=web_strangers web
+rules/binding: barren=rules_barren datasets=rules_datasets listed=rules_listed
+rules/engines: declared=engines_declared equivalence=rules_equivalence interrupted=engines_interrupted
+  marked=rules_marked marks=rules_marks warehouses
+rules/examples: examples=rules_examples
+rules/expressions: calendar=rules_calendar expressions=rules_expressions functions=rules_functions
+rules/forensics: forensics=rules_forensics
+rules/groups: any_key=rules_any_key any_key_runs=any_key fields=rules_fields max_share nearness=rules_nearness
+  open_keys=rules_open_keys repeats=rules_repeats survivorship=rules_survivorship
+rules/kinds/check: check=check_kind runs=check_kind_runs
+rules/kinds/custom_sql: custom_sql=rules_custom_sql files=custom_sql_files
+rules/kinds/duplicates: consecutive duplicates=rules_duplicates
+rules/kinds/reconciliation: assignment=reconciliation_assignment contained=reconciliation_contained
+  group=reconciliation_group group_oracle=reconciliation_group_oracle inside=reconciliation_inside
+  near=reconciliation_near options=reconciliation_options oracle=reconciliation_oracle reconciliation
+  runs=reconciliation_runs
+rules/normalise: hostile_cells map_dataset normalise=rules_normalise
+rules/presets: presets
+rules: empty=rules_empty values=rules_values
+support: crash_points=testing tcp_proxy
+"""
+"""A folder, and its files, each with its former name if that was another."""
+
+
+def former_path(path: str) -> str:
+    """The path in which the key of a test's state begins."""
+    return _FORMER.get(path, path)
+
+
+def _former() -> dict[str, str]:
+    paths, folder = {}, ""
+    for word in _MOVED.split():
+        if word.endswith(":"):
+            folder = word[:-1]
+        else:
+            name, _, former = word.partition("=")
+            paths[f"tests/{folder}/test_{name}.py"] = f"tests/test_{former or name}.py"
+    return paths
+
+
+_FORMER = _former()

@@ -72,18 +72,18 @@ class Ended:
 
 
 def _child(
-    arguments: Sequence[str], folder: str, environ: Mapping[str, str], output: str, barrier: Any, dies_at: int
+    arguments: Sequence[str], folder: str, environ: Mapping[str, str], path: str, barrier: Any, dies_at: int
 ) -> None:
     os.chdir(folder)
     _prepare(environ)
     for number, end in ((1, "out"), (2, "err")):
-        file = os.open(f"{output}.{end}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        file = os.open(f"{path}.{end}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(file, number)
     sys.argv = ["reconcile", *arguments]
     from reconcile.cli import main  # noqa: PLC0415 - after the streams are in place
 
     if "NEXT_VERSION" in environ:
-        next_version.install(Path(f"{output}.versions"))
+        next_version.install(Path(f"{path}.versions"))
     if barrier is not None:
         barrier.send("ready")
         barrier.recv()
@@ -91,7 +91,7 @@ def _child(
     try:
         main()
     finally:
-        Path(f"{output}.count").write_text(str(len(seen)))
+        Path(f"{path}.count").write_text(str(len(seen)))
 
 
 def _count_statements(dies_at: int) -> list[None]:

@@ -146,8 +146,8 @@ class Sides:
         """What the run says about the rule; without a code, however it ends."""
         answer = self.write().command("run", "--json", "--all")
         assert code is None or answer.code == code, answer.said
-        settings: Mapping[str, Any] = answer.json["rules"][0]
-        return settings
+        rule: Mapping[str, Any] = answer.json["rules"][0]
+        return rule
 
     def cleaning(self, code: int = 0) -> Mapping[str, Any]:
         """What the run says about its cleaning, without zeros."""

@@ -29,15 +29,15 @@ def warm() -> Iterator[Warm]:
 
 def _reached() -> dict[str, list[str]]:
     """Every label in the code, and where it is reached."""
-    settings: dict[str, list[str]] = {}
+    places: dict[str, list[str]] = {}
     for package in PACKAGES:
         for path in (ROOT / package).rglob("*.py"):
             for node in ast.walk(tree_of(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name):
                     name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
                     if name == "reach" and node.args and isinstance(node.args[0], ast.Constant):
-                        settings.setdefault(node.args[0].value, []).append(f"{path.relative_to(ROOT)}:{node.lineno}")
-    return settings
+                        places.setdefault(node.args[0].value, []).append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    return places
 
 
 @pytest.mark.slow

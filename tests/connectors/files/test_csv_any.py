@@ -156,14 +156,14 @@ def written(draw: st.DrawFn) -> Written:
         text = text.removesuffix(ends) if not blank or footer else text
     above = draw(st.sampled_from([0, 0, 1, 2]))
     text = "".join(f'Title "{n}{ends}' for n in range(above)) + text
-    output: dict[str, object] = {"encoding": encoding} if encoding in ("latin-1", "utf-16-le") else {}
-    output |= {"skip": above} if above else {}
-    output |= {"skip_footer": footer} if footer else {}
-    output |= {"delimiter": delimiter} if draw(st.booleans()) else {}
+    options: dict[str, object] = {"encoding": encoding} if encoding in ("latin-1", "utf-16-le") else {}
+    options |= {"skip": above} if above else {}
+    options |= {"skip_footer": footer} if footer else {}
+    options |= {"delimiter": delimiter} if draw(st.booleans()) else {}
     content, name = text.encode(encoding), "a.csv"
     if draw(st.sampled_from([False, False, True])):
         content, name = gzip.compress(content), "a.csv.gz"
-    return Written(content, header, [tuple(map(as_read, row)) for row in table], output, name)
+    return Written(content, header, [tuple(map(as_read, row)) for row in table], options, name)
 
 
 def both_ways(file: Written, columns: list[str], **more: object) -> list[tuple[str | None, ...]]:

@@ -84,12 +84,12 @@ def mariadb() -> Iterator[Server]:
 def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     if request.param == "postgresql by rows":
         monkeypatch.setattr(connectors.sql.source, "has_adbc", lambda: False)
-    result: Server = request.getfixturevalue("mariadb" if request.param == "mariadb" else "postgres")
-    result.proxy.passes()
-    yield result
-    result.proxy.cut()
-    result.proxy.passes()
-    result.rid()
+    server_asked: Server = request.getfixturevalue("mariadb" if request.param == "mariadb" else "postgres")
+    server_asked.proxy.passes()
+    yield server_asked
+    server_asked.proxy.cut()
+    server_asked.proxy.passes()
+    server_asked.rid()
 
 
 pytestmark = pytest.mark.server

@@ -323,11 +323,11 @@ def comparable(rows: Rows) -> Rows:
 
 def _groups(rows: Mapping[int, Mapping[str, Any]], key: str) -> Iterator[tuple[int, list[int]]]:
     """(keeper, surplus): the first by id, and the others with the same key."""
-    settings: dict[Any, list[int]] = defaultdict(list)
+    ids_by_key: dict[Any, list[int]] = defaultdict(list)
     for number in sorted(rows):
         if rows[number][key] is not None:
-            settings[rows[number][key]].append(number)
-    for keeper, *surplus in list(settings.values()):
+            ids_by_key[rows[number][key]].append(number)
+    for keeper, *surplus in list(ids_by_key.values()):
         if surplus:
             yield keeper, surplus
 

@@ -196,32 +196,32 @@ def dataset_of(case: Case, home: Home) -> Json:
         place = {"path": f"{name_of(case)}.parquet"}
     else:
         place = {"table": name_of(case)} if home.url else PLACES[home.name](name_of(case))
-    settings: Json = {"source": "home", **place, "timezone": case.zone}
-    settings |= {"columns": {**declared, **derived}} if declared or derived else {}
-    settings |= {"decimal": case.mark} if case.mark else {}
-    settings |= {"id": list(case.id)} if case.id else {}
-    settings |= {"where": case.where.written} if case.where else {}
-    settings |= {"null_values": list(case.null_values)} if case.null_values else {}
-    settings |= {"money": dict(zip(("amount", "currency"), case.money, strict=True))} if case.money else {}
-    return settings
+    dataset: Json = {"source": "home", **place, "timezone": case.zone}
+    dataset |= {"columns": {**declared, **derived}} if declared or derived else {}
+    dataset |= {"decimal": case.mark} if case.mark else {}
+    dataset |= {"id": list(case.id)} if case.id else {}
+    dataset |= {"where": case.where.written} if case.where else {}
+    dataset |= {"null_values": list(case.null_values)} if case.null_values else {}
+    dataset |= {"money": dict(zip(("amount", "currency"), case.money, strict=True))} if case.money else {}
+    return dataset
 
 
 def rule_of(case: Case, engine: str) -> Json:
     """The rule's settings in YAML."""
     rule = case.rule
     key = [{name: list(chain)} if chain else name for name, chain in rule.key] if rule.key else "all"
-    settings: Json = {"kind": "duplicates", "dataset": name_of(case), "key": key, "engine": engine}
+    written: Json = {"kind": "duplicates", "dataset": name_of(case), "key": key, "engine": engine}
     nulls = dict.fromkeys(sorted(rule.nulls), "match") | dict.fromkeys(sorted(rule.open), "any")
-    settings |= {"nulls": nulls} if nulls else {}
-    settings |= {"where": rule.where.written} if rule.where else {}
-    settings |= {rule.cut.way: rule.cut.written} if rule.cut else {}
-    settings |= {"repeats": rule.repeats} if rule.repeats else {}
-    settings |= {"distinct": rule.distinct} if rule.distinct else {}
-    settings |= {"having": rule.having.written} if rule.having else {}
-    settings |= {"minimum": rule.minimum} if rule.minimum != 2 else {}
-    settings |= {"keep": list(rule.keep)} if rule.keep else {}
-    settings |= {"except": [list(pair) for pair in rule.excepted]} if rule.excepted else {}
-    return settings
+    written |= {"nulls": nulls} if nulls else {}
+    written |= {"where": rule.where.written} if rule.where else {}
+    written |= {rule.cut.way: rule.cut.written} if rule.cut else {}
+    written |= {"repeats": rule.repeats} if rule.repeats else {}
+    written |= {"distinct": rule.distinct} if rule.distinct else {}
+    written |= {"having": rule.having.written} if rule.having else {}
+    written |= {"minimum": rule.minimum} if rule.minimum != 2 else {}
+    written |= {"keep": list(rule.keep)} if rule.keep else {}
+    written |= {"except": [list(pair) for pair in rule.excepted]} if rule.excepted else {}
+    return written
 
 
 # Asking

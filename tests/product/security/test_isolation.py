@@ -139,13 +139,13 @@ def test_the_reader_of_a_workbook_has_no_secret_in_its_environment(
 
 def test_the_documents_start_the_program_in_no_way_that_loads_the_working_directory() -> None:
     texts = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*")]
-    mapping = {
+    commands = {
         str(path.relative_to(ROOT)): re.findall(r"python3? (?!-P |-I )[^\n`]*-m reconcile\b.*", path.read_text())
         for path in texts
         if path.is_file() and path.suffix in (".md", ".yaml", ".yml", ".service", ".sh", "")
     }
 
-    assert {path: lines for path, lines in mapping.items() if lines} == {}
+    assert {path: lines for path, lines in commands.items() if lines} == {}
 
 
 def test_serve_says_that_it_cannot_start_its_children_safely_when_python_ignores_the_environment(

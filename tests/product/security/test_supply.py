@@ -93,12 +93,12 @@ def test_nothing_is_installed_without_comparing_its_hash() -> None:
 def test_every_package_that_is_installed_with_us_has_a_licence_that_lets_it_be_used() -> None:
     named = {match[0] for line in entries("requirements.lock") if (match := re.match(r"[A-Za-z0-9._-]+", line))}
     installed = [each for each in importlib.metadata.distributions() if each.metadata["Name"].lower() in named]
-    mapping = {each.metadata["Name"].lower(): licences(each) for each in installed}
+    licences_by_package = {each.metadata["Name"].lower(): licences(each) for each in installed}
 
-    assert len(mapping) > 40
+    assert len(licences_by_package) > 40
     refused = {
         name: expression
-        for name, expression in mapping.items()
+        for name, expression in licences_by_package.items()
         if not is_allowed(expression, ALLOWED | {ALLOWED_FOR.get(name, "MIT")})
     }
     assert refused == {}

@@ -269,10 +269,10 @@ def test_no_program_that_the_settings_of_the_repository_or_of_its_user_name_is_r
             (tmp_path / folder).mkdir(exist_ok=True)
             (tmp_path / folder / hook).symlink_to(program)
     url = f"ext::{program} %S" if scheme == "ext" else scheme.format(folder=tmp_path)
-    mapping = {name: value.format(folder=tmp_path, program=program) for name, value in PROGRAMS.items()}
+    programs = {name: value.format(folder=tmp_path, program=program) for name, value in PROGRAMS.items()}
     home = tmp_path / "home"
     home.mkdir()
-    for name, value in (mapping | {"remote.origin.url": url, "protocol.ext.allow": "always"}).items():
+    for name, value in (programs | {"remote.origin.url": url, "protocol.ext.allow": "always"}).items():
         _git(tmp_path / "repo", "config", name, value)
         _git(tmp_path / "repo", "config", "--file", str(home / ".gitconfig"), name, value)
     monkeypatch.setenv("HOME", str(home))

@@ -508,8 +508,8 @@ class Counted:
 
     def rows(self, dataset: Any, key: Sequence[str], ids: Sequence[tuple[Any, ...]]) -> list[Row | None]:
         self.asked.append(len(ids))
-        result: list[Row | None] = self._target.rows(dataset, key, ids)
-        return result
+        rows_read: list[Row | None] = self._target.rows(dataset, key, ids)
+        return rows_read
 
     def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]]) -> list[Row]:
         self.asked.append(len(to))

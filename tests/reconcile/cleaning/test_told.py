@@ -292,11 +292,11 @@ def test_a_plan_that_expired_is_shown_as_expired_wherever_it_is_shown(tmp_path: 
     assert isinstance(before, plans.PlanView)
     assert (before.is_expired, before.next_step[:20]) == (False, "waiting for approval")
     assert any(remark.startswith("it can be approved until ") for remark in before.remarks)
-    mapping = {words: " ".join(answer.said.split()) for words, answer in shown.items()}
-    assert all("reconcile approve" not in text for text in mapping.values())
-    assert "its plan expired, and the next run plans it again: reconcile run" in mapping[f"plan --finding {name}"]
-    assert "reconcile run, which plans it again: its plan expired" in mapping[f"show {name}"]
-    assert "1 plan expired before approval and execution" in mapping["status"]
+    texts = {words: " ".join(answer.said.split()) for words, answer in shown.items()}
+    assert all("reconcile approve" not in text for text in texts.values())
+    assert "its plan expired, and the next run plans it again: reconcile run" in texts[f"plan --finding {name}"]
+    assert "reconcile run, which plans it again: its plan expired" in texts[f"show {name}"]
+    assert "1 plan expired before approval and execution" in texts["status"]
 
 
 def test_a_cleaning_that_waited_while_its_rule_was_renamed_is_told_under_the_new_name(tmp_path: Path) -> None:

@@ -49,8 +49,8 @@ def personal(text: str) -> list[str]:
 
 
 def one(shop: Project, rule: str = "twins") -> dict[str, Any]:
-    settings: dict[str, Any] = shop("findings", "--rule", rule, "--json", "--show").json[0]
-    return settings
+    finding: dict[str, Any] = shop("findings", "--rule", rule, "--json", "--show").json[0]
+    return finding
 
 
 def test_no_command_prints_personal_data_unless_asked(shop: Project) -> None:

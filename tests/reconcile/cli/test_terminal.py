@@ -92,12 +92,12 @@ def test_no_character_that_is_not_drawn_passes_and_each_has_an_escape_of_its_own
 
 
 def test_json_says_the_same_with_escapes() -> None:
-    mapping = {character: character for character in [*EVERY, "é", "漢", "👩\u200d👧"]}
+    document = {character: character for character in [*EVERY, "é", "漢", "👩\u200d👧"]}
 
-    shown = visible.in_json(json.dumps(mapping, ensure_ascii=False))
-    latin = visible.in_json(json.dumps(mapping, ensure_ascii=False), "iso8859-1")
+    shown = visible.in_json(json.dumps(document, ensure_ascii=False))
+    latin = visible.in_json(json.dumps(document, ensure_ascii=False), "iso8859-1")
 
-    assert json.loads(shown) == mapping == json.loads(latin)
+    assert json.loads(shown) == document == json.loads(latin)
     assert not hidden(shown)
     assert all(character in shown for character in ("é", "漢", "👩\u200d👧"))
     assert "é" in latin.encode("iso8859-1").decode("iso8859-1")

@@ -257,12 +257,12 @@ def test_an_upgrade_changes_neither_the_release_nor_what_a_rule_is_known_by(tmp_
     `rich` is newer: its `trim` drops characters that show nothing since version 2."""
     project = loaded(tmp_path, BEFORE)
 
-    mapping = {
+    definitions = {
         name: RuleIdentity.of(item, dataset_definition="shop").definition for name, item in project.rules.items()
     }
 
     assert project.release == "b9917e8a4e2da26c06d48e029824809721ab2e498cef2ffe16bc4960ad2f33cf"
-    assert mapping == {
+    assert definitions == {
         "plain": "231ed783d53721df5980ffce74e35c4234471c73943a4211132b1e5983e83a3b",
         "rich": "1ff75dffdce3ffef7b265344f87d0db1ffbac5031388ed0d91f4c1497483983c",
         "every": "c4666381dfaa18fc67b299cd6ee1d493ccddc1ed195a619eb3ef4462dfee88db",

@@ -306,9 +306,9 @@ def check_problems(problems: ConfigProblems, folder: Path) -> None:
 def test_the_changes_make_projects_and_mistakes_of_every_kind() -> None:
     """What is tried is near enough to a configuration, and far enough from one."""
     chance = random.Random(1)
-    mapping = {change.__name__: [change(chance, CLEANING.encode()) for _ in range(20)] for change in CHANGES}
+    texts_by_change = {change.__name__: [change(chance, CLEANING.encode()) for _ in range(20)] for change in CHANGES}
 
-    assert all(len(set(texts)) > 10 for texts in mapping.values())
+    assert all(len(set(texts)) > 10 for texts in texts_by_change.values())
     assert EXAMPLES
 
 

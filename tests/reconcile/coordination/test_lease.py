@@ -333,8 +333,8 @@ def beating(tmp_path: Path) -> Iterator[tuple[Store, FixedClock, Callable[[], dt
 
         def until() -> dt.datetime:
             with store.read() as tx:
-                result: dt.datetime = tx.connection.execute(sa.select(tables.leases.c.lease_until)).scalar_one()
-                return result
+                lease_until: dt.datetime = tx.connection.execute(sa.select(tables.leases.c.lease_until)).scalar_one()
+                return lease_until
 
         yield store, clock, until
 

@@ -118,10 +118,10 @@ def test_a_state_in_postgresql_is_looked_at_too(place: Place, postgres_url: str)
     place.write(state=postgres_url)
     Store.open(postgres_url, place.folder).close()
 
-    mapping = {check.subject: check for check in place.look()}
+    checks = {check.subject: check for check in place.look()}
 
-    assert {mapping[name].state for name in ("state", "audit log", "key file", "clock", "queue", "messages")} == {"ok"}
-    assert "disk" not in mapping
+    assert {checks[name].state for name in ("state", "audit log", "key file", "clock", "queue", "messages")} == {"ok"}
+    assert "disk" not in checks
     with sa.create_engine(postgres_url.replace("postgresql://", "postgresql+psycopg://")).connect() as connection:
         lossy = [
             name
@@ -156,10 +156,10 @@ def test_a_source_that_is_gone_is_broken_and_the_rest_is_looked_at(place: Place)
     place.store().close()
     (place.folder / "charges.csv").unlink()
 
-    mapping = {check.subject: check.state for check in place.look()}
+    states = {check.subject: check.state for check in place.look()}
 
-    assert mapping["dataset charges"] == "error"
-    assert mapping["audit log"] == "ok"
+    assert states["dataset charges"] == "error"
+    assert states["audit log"] == "ok"
 
 
 def test_a_check_that_fails_is_said_and_stops_no_other(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -144,12 +144,14 @@ def runs_of(folder: Path, config: str) -> dict[str, list[str] | None]:
     with load(file) as application:
         [report] = application.run_all()
     failed = {failure.rule for failure in report.failures}
-    result: dict[str, list[str] | None] = {rule.rule: None if rule.rule in failed else [] for rule in report.rules}
+    findings_by_rule: dict[str, list[str] | None] = {
+        rule.rule: None if rule.rule in failed else [] for rule in report.rules
+    }
     for finding in report.to_json()["findings"]:
-        listed = result[finding["rule"]]
+        listed = findings_by_rule[finding["rule"]]
         assert listed is not None
         listed.append(shape(finding))
-    return result
+    return findings_by_rule
 
 
 def is_as_two_runs(difference: Json, old: dict[str, list[str] | None], new: dict[str, list[str] | None]) -> None:

@@ -214,12 +214,12 @@ def mariadb() -> Iterator[Server]:
 
 @pytest.fixture(params=["postgres", "mariadb"])
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    result: Server = request.getfixturevalue(request.param)
-    result.proxy.passes()
-    yield result
-    result.proxy.cut()
-    result.proxy.passes()
-    result.rid()
+    server_asked: Server = request.getfixturevalue(request.param)
+    server_asked.proxy.passes()
+    yield server_asked
+    server_asked.proxy.cut()
+    server_asked.proxy.passes()
+    server_asked.rid()
 
 
 def shop_with(folder: Path, url: str, table: str, engine: str = "embedded", **limits: str) -> ChargesProject:

@@ -165,11 +165,11 @@ def assert_one_run_each(slots: Sequence[Slot], where: str) -> None:
 
 def groups() -> dict[tuple[object, ...], list[str]]:
     """All zones of the data, together where their clocks show the same in these years."""
-    settings: dict[tuple[object, ...], list[str]] = {}
+    zones_by_changes: dict[tuple[object, ...], list[str]] = {}
     for name in sorted(zoneinfo.available_timezones()):
         zone = zoneinfo.ZoneInfo(name)
-        settings.setdefault((_offset(FIRST, zone), *changes(zone)), []).append(name)
-    return settings
+        zones_by_changes.setdefault((_offset(FIRST, zone), *changes(zone)), []).append(name)
+    return zones_by_changes
 
 
 def test_every_clock_change_of_every_zone_is_as_a_person_would_count() -> None:

@@ -64,11 +64,11 @@ class Server:
         """Every sample by its name and labels, as a scraper that comes after a while sees it."""
         self.seconds += FRESH
         text = self.metrics.page()[0].decode()
-        settings: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
+        values_by_metric: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
         for family in text_string_to_metric_families(text):
             for sample in family.samples:
-                settings.setdefault(sample.name, {})[tuple(sorted(sample.labels.items()))] = sample.value
-        return settings
+                values_by_metric.setdefault(sample.name, {})[tuple(sorted(sample.labels.items()))] = sample.value
+        return values_by_metric
 
     def value(self, name: str, **labels: str) -> float | None:
         return self.read().get(f"reconcile_{name}", {}).get(tuple(sorted(labels.items())))

@@ -204,9 +204,9 @@ class ByKey(Life):
         for key, remembered in self.expected.items():
             if key not in today and remembered.state in ("open", "snoozed"):
                 remembered.state = "resolved"
-        mapping = {str(entry.key["order"]): entry for entry in self.office.all()}
-        assert mapping.keys() == {key for key, expected in self.expected.items() if expected.state != "none"}
-        for key, finding in mapping.items():
+        by_order = {str(entry.key["order"]): entry for entry in self.office.all()}
+        assert by_order.keys() == {key for key, expected in self.expected.items() if expected.state != "none"}
+        for key, finding in by_order.items():
             remembered = self.expected[key]
             remembered.id = remembered.id or finding.id
             assert (finding.id, finding.state.value, finding.version) == (

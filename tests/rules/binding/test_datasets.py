@@ -573,15 +573,15 @@ def test_any_two_sources_give_the_same_groups_with_the_ids_of_each(
     tmp_path: Path, postgres_url: str, mariadb_url: str
 ) -> None:
     urls = {"sqlite": f"sqlite:///{tmp_path}/tables.db", "postgresql": postgres_url, "mariadb": mariadb_url}
-    result: dict[str, set[frozenset[tuple[str, int]]]] = {}
+    groups_by_pair: dict[str, set[frozenset[tuple[str, int]]]] = {}
 
     with closing(Application(load(_project(tmp_path, urls), {}))) as application:
         for name, over in application.project.rules.items():
             answer = detect_rule(over, subjects_of(over, application.subject), SLOT, Budget("1GB"))
-            result[name] = {
+            groups_by_pair[name] = {
                 frozenset(((m.dataset or over.dataset).split("-")[0], m.id[0]) for m in group.members)  # type: ignore[misc]
                 for group in answer.detection.groups
             }
 
-    assert len(result) == len(SOURCES) ** 2
-    assert set(map(frozenset, result.values())) == {frozenset(_alike_in_tables())}
+    assert len(groups_by_pair) == len(SOURCES) ** 2
+    assert set(map(frozenset, groups_by_pair.values())) == {frozenset(_alike_in_tables())}

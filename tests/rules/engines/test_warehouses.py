@@ -134,16 +134,16 @@ def lake(tmp_path: Path) -> Project:
 
 @pytest.mark.slow
 def test_explain_says_where_each_rule_runs_and_why(lake: Project) -> None:
-    mapping = {rule: lake("explain", rule, "--sql").out for rule in ("twice", "ratio", "timeless", "query")}
+    explained = {rule: lake("explain", rule, "--sql").out for rule in ("twice", "ratio", "timeless", "query")}
 
-    assert mapping["twice"].startswith("twice runs pushed down (inside the source)")
-    assert "AT (TIMESTAMP => CAST('the time at which the rule begins' AS TIMESTAMP_TZ))" in mapping["twice"]
+    assert explained["twice"].startswith("twice runs pushed down (inside the source)")
+    assert "AT (TIMESTAMP => CAST('the time at which the rule begins' AS TIMESTAMP_TZ))" in explained["twice"]
     assert (
         "embedded (DuckDB, in this process): Snowflake does not compare `ratio` exactly as Reconcile does"
-        in mapping["ratio"]
+        in explained["ratio"]
     )
-    assert "timeless cannot be read as of one moment (time travel)" in mapping["timeless"]
-    assert "a warehouse compares only a `table`, not a `query`" in mapping["query"]
+    assert "timeless cannot be read as of one moment (time travel)" in explained["timeless"]
+    assert "a warehouse compares only a `table`, not a `query`" in explained["query"]
 
 
 @pytest.mark.slow

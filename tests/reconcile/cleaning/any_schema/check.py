@@ -291,10 +291,10 @@ def _names(case: Case, outside: Sequence[str], told: str) -> None:
 def _said_not_restored(case: Case, told: str) -> dict[str, set[str]]:
     """By table: the columns of which an undo says that the database wrote them by itself, where anything does."""
     clocks = any(column.type == "clock" for table in case.tables for column in table.columns)
-    settings: dict[str, set[str]] = {}
+    columns_by_table: dict[str, set[str]] = {}
     for columns, table in _NOT_RESTORED.findall(told) if case.triggers or clocks else ():
-        settings.setdefault(table, set()).update(re.findall(r"`(\w+)`", columns))
-    return settings
+        columns_by_table.setdefault(table, set()).update(re.findall(r"`(\w+)`", columns))
+    return columns_by_table
 
 
 def _told(store: Store, sentence: str, since: int) -> str:

@@ -224,13 +224,13 @@ class Postgres:
     def copy(self) -> Copy:
         with self._engine.connect() as connection:
             names = [row[0] for row in connection.exec_driver_sql(_POSTGRES_TABLES)]
-            result: Copy = {}
+            rows_by_table: Copy = {}
             for name in names:
                 columns = [row[0] for row in connection.exec_driver_sql(_POSTGRES_COLUMNS, (name,))]
                 texts = ", ".join(f'"{column}"::text' for column in columns)
                 rows = connection.exec_driver_sql(f"select {texts} from {name}")
-                result[name] = order([dict(zip(columns, row, strict=True)) for row in rows])
-        return result
+                rows_by_table[name] = order([dict(zip(columns, row, strict=True)) for row in rows])
+        return rows_by_table
 
     def cell(self, column: Column, tag: str, text: str) -> str:
         assert tag == "t"
@@ -349,7 +349,7 @@ class MariaDb:
         return url.render_as_string(hide_password=False)
 
     def copy(self) -> Copy:
-        result: Copy = {}
+        rows_by_table: Copy = {}
         with self._engine.connect() as connection:
             for (name,) in connection.exec_driver_sql("show tables").all():
                 if name in OURS:
@@ -357,8 +357,8 @@ class MariaDb:
                 columns = [row[0] for row in connection.exec_driver_sql(f"show columns from {name}")]
                 texts = ", ".join(f"hex(cast({column} as binary))" for column in columns)
                 rows = connection.exec_driver_sql(f"select {texts} from {name}")
-                result[name] = order([dict(zip(columns, row, strict=True)) for row in rows])
-        return result
+                rows_by_table[name] = order([dict(zip(columns, row, strict=True)) for row in rows])
+        return rows_by_table
 
     def cell(self, column: Column, tag: str, text: str) -> str:
         return text.upper() if tag == "b" else _converted(column, text).encode().hex().upper()
@@ -426,7 +426,7 @@ class Sqlite:
         return f"sqlite:///{self._path}"
 
     def copy(self) -> Copy:
-        result: Copy = {}
+        rows_by_table: Copy = {}
         with closing(sqlite3.connect(self._path)) as connection:
             listed = "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'"
             for (name,) in connection.execute(listed).fetchall():
@@ -438,8 +438,8 @@ class Sqlite:
                     for column in columns
                 )
                 rows = connection.execute(f"select {exact} from {name}")
-                result[name] = order([dict(zip(columns, row, strict=True)) for row in rows])
-        return result
+                rows_by_table[name] = order([dict(zip(columns, row, strict=True)) for row in rows])
+        return rows_by_table
 
     def cell(self, column: Column, tag: str, text: str) -> str:
         values: Mapping[str, Any] = {"i": int, "r": float, "b": bytes.fromhex}

@@ -301,27 +301,27 @@ class _Maker:
 
     def clean(self) -> dict[str, Any]:
         action = self.dice.choice(("delete", "delete", "set", "set", "merge", "merge", "move"))
-        settings: dict[str, Any] = {
+        cleaning: dict[str, Any] = {
             "action": action,
             "references": self.dice.choice(("refuse", *("repoint", "capture") * 2)),
         }
         if self.likely(0.7):
-            settings["triggers"] = "known"
+            cleaning["triggers"] = "known"
         if self.likely(0.1):
-            settings["ignore_drift"] = [STAMP]
+            cleaning["ignore_drift"] = [STAMP]
         if action == "set":
-            settings["values"] = self._values()
+            cleaning["values"] = self._values()
         elif action == "merge":
             ways: Sequence[Any] = ("longest", {"last": "grade"}, {"max": "grade"}, "keep")
             names = self.dice.sample(("code", "a", "b", "status", STAMP), self.dice.randint(0, 3))
-            settings["fields"] = {name: self.dice.choice([*ways[:2], ways[3]]) for name in names}
-            settings["surplus"] = self.dice.choice(["delete", "delete", {"set": self._values()}])
+            cleaning["fields"] = {name: self.dice.choice([*ways[:2], ways[3]]) for name in names}
+            cleaning["surplus"] = self.dice.choice(["delete", "delete", {"set": self._values()}])
         elif action == "move":
-            settings["to"] = GONE
-        stays = action == "set" or "set" in settings.get("surplus", "")
-        if stays and settings["references"] == "capture" and self.likely(0.95):
-            settings["references"] = "repoint"  # `capture` is refused where nothing is deleted
-        return settings
+            cleaning["to"] = GONE
+        stays = action == "set" or "set" in cleaning.get("surplus", "")
+        if stays and cleaning["references"] == "capture" and self.likely(0.95):
+            cleaning["references"] = "repoint"  # `capture` is refused where nothing is deleted
+        return cleaning
 
     def _values(self) -> dict[str, Any]:
         code = self.tables[0].column("code").type

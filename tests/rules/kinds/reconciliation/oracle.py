@@ -643,11 +643,13 @@ def _searched(case: Case, given: Answer, left: list[Row], right: list[Row]) -> N
     free = list(pieces)
     waiting = list(wholes)
     while True:
-        mapping = {row["id"]: _bundles(case, side, row, free) for row in waiting}
-        only = {name: options[0] for name, options in mapping.items() if options is not None and len(options) == 1}
+        bundles_by_row = {row["id"]: _bundles(case, side, row, free) for row in waiting}
+        only = {
+            name: options[0] for name, options in bundles_by_row.items() if options is not None and len(options) == 1
+        }
         used = [id(piece) for bundle in only.values() for piece in bundle]
         taken = {name: b for name, b in only.items() if all(used.count(id(piece)) == 1 for piece in b)}
-        needed = _needed(mapping, {id(piece) for bundle in taken.values() for piece in bundle})
+        needed = _needed(bundles_by_row, {id(piece) for bundle in taken.values() for piece in bundle})
         taken = {name: b for name, b in taken.items() if not any(id(piece) in needed for piece in b)}
         if not taken:
             break
@@ -659,7 +661,7 @@ def _searched(case: Case, given: Answer, left: list[Row], right: list[Row]) -> N
             pairs = [(piece, whole) if side else (whole, piece) for piece in bundle]
             if any(_differing(case, *pair) for pair in pairs):
                 given.add("mismatch", *_halves(side, [whole], bundle))
-    _unsolved(case, given, side, {row["id"]: (row, mapping[row["id"]]) for row in waiting}, (pieces, free))
+    _unsolved(case, given, side, {row["id"]: (row, bundles_by_row[row["id"]]) for row in waiting}, (pieces, free))
 
 
 def _needed(options: Mapping[int, list[list[Row]] | None], used: set[int]) -> set[int]:
