@@ -24,6 +24,7 @@ from reconcile.cli import exits, topics
 from reconcile.cli.commands import program
 from reconcile.cli.completion import SCRIPTS
 from reconcile.cli.formats import LISTS
+from reconcile.decisions.conditions import _OF_FINDINGS
 from reconcile.findings.states import State
 from reconcile.store import tables
 from tests.support import next_version
@@ -495,7 +496,7 @@ def test_the_conditions_of_the_topic_can_be_used_as_they_are_written(shop: Proje
     conditions = re.findall(r"^  (\S.*)$", text.split("\n\n")[1], re.MULTILINE)
 
     assert len(conditions) == 3
-    assert [name for name in conditions._OF_FINDINGS if name not in text] == []
+    assert [name for name in _OF_FINDINGS if name not in text] == []
     for condition in conditions:
         usable = condition.replace("country", "order_id")
         assert shop("dismiss", "--where", usable).code in (exits.DONE, exits.WRONG)
