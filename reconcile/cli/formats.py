@@ -54,7 +54,9 @@ def offer(app: typer.Typer, before: str = "") -> None:
 def _with_options(command: Callable[..., Any], name: str) -> Callable[..., Any]:
     """Return the command with the options of its groups; the same command if it has none."""
     signature = inspect.signature(command, eval_str=True)
-    groups = {p.name: p.annotation for p in signature.parameters.values() if dataclasses.is_dataclass(p.annotation)}
+    groups: dict[str, Any] = {
+        p.name: p.annotation for p in signature.parameters.values() if dataclasses.is_dataclass(p.annotation)
+    }
     if not groups:
         return command
     options = {group_name: list(_options(group)) for group_name, group in groups.items()}
