@@ -1,15 +1,19 @@
-"""`-o`, `--output`: the format of a result. Every command with `--json` gets it, from here alone."""
+"""The options that commands share. A command takes a dataclass for a group of them, and its fields are the options.
+
+Those of `Output` come last; `-o`, the format of a result, is with them.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, get_origin, get_type_hints
 
 import typer
 
-from reconcile.cli import options, output
+from reconcile.cli import output
 
 FORMATS = ("table", "json", "csv")
 LISTS: Mapping[str, str | None] = {
@@ -50,28 +54,39 @@ def offer(app: typer.Typer, before: str = "") -> None:
 def _with_options(command: Callable[..., Any], name: str) -> Callable[..., Any]:
     """Return the command with the options of its groups; the same command if it has none."""
     signature = inspect.signature(command, eval_str=True)
-    if not any(map(options.is_group, signature.parameters.values())):
+    groups: dict[str, Any] = {
+        p.name: p.annotation for p in signature.parameters.values() if dataclasses.is_dataclass(p.annotation)
+    }
+    if not groups:
         return command
+    options = {group_name: list(_options(group)) for group_name, group in groups.items()}
 
     @functools.wraps(command)
     def run(*, output_format: str | None = None, json: bool = False, **values: Any) -> Any:
         chosen = _chosen(output_format, as_json=json, name=name, values=values)
+        values["json"] = chosen != "table"
         with output.as_csv(is_csv=chosen == "csv"):
-            return command(**options.gathered(signature, values | {"json": chosen != "table"}))
+            for group_name, group in groups.items():
+                own_values = {option.name: values.pop(option.name) for option in options[group_name]}
+                values[group_name] = group(**own_values)
+            return command(**values)
 
-    parameters = list(_parameters(signature, _ListFormat if name in LISTS else _Format))
+    own = [p for p in signature.parameters.values() if groups.get(p.name) is not output.Output]
+    parameters = [option for p in own for option in options.get(p.name, (p.replace(kind=p.KEYWORD_ONLY),))]
+    output_format = inspect.Parameter("output_format", inspect.Parameter.KEYWORD_ONLY, default=None)
+    parameters.append(output_format.replace(annotation=_ListFormat if name in LISTS else _Format))
+    parameters += _options(output.Output)
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return run
 
 
-def _parameters(signature: inspect.Signature, option: Any) -> Iterator[inspect.Parameter]:
-    """Yield the parameters of a command, with the format before `--json`."""
-    for parameter in options.expanded(signature):
-        if parameter.name == "json":
+def _options(group: Any) -> Iterator[inspect.Parameter]:
+    """Yield the fields of a group that are annotated for typer, as parameters."""
+    for name, annotation in get_type_hints(group, include_extras=True).items():
+        if get_origin(annotation) is Annotated:
             kind = inspect.Parameter.KEYWORD_ONLY
-            yield inspect.Parameter("output_format", kind, default=None, annotation=option)
-        yield parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            yield inspect.Parameter(name, kind, default=getattr(group, name, None), annotation=annotation)
 
 
 def _chosen(text: str | None, *, as_json: bool, name: str, values: Mapping[str, Any]) -> str:

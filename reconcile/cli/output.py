@@ -29,7 +29,6 @@ from reconcile.cli.columns import (
     without_usual,
     word_widths,
 )
-from reconcile.cli.options import Options
 from reconcile.errors import Failed
 from reconcile.telemetry import visible
 
@@ -70,10 +69,8 @@ def as_csv(*, is_csv: bool) -> Iterator[None]:
 
 
 @dataclass
-class Output(Options):
+class Output:
     """The output options of a command."""
-
-    is_last = True
 
     json: AsJson = False
     quiet: Quiet = False

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reconcile.cli import exits, people, signals
-from reconcile.cli.options import Options
 from reconcile.cli.output import FILE, Config, Output
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ PlanFile = Annotated[
 
 
 @dataclass(frozen=True)
-class Chosen(Options):
+class Chosen:
     """The options that choose the findings of a decision."""
 
     ids: Ids = None
@@ -67,7 +66,7 @@ class Chosen(Options):
 
 
 @dataclass(frozen=True)
-class ChosenPlans(Options):
+class ChosenPlans:
     """The options that choose the findings of a decision about their plans."""
 
     ids: Ids = None

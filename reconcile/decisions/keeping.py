@@ -192,7 +192,7 @@ class _Choice:
             by, system = self.decisions.actor, self.decisions.system
             choice = keeper.Choice(self.keeper, self.values)
             chosen, waiting = keeper.choose(tx, self.finding, choice, by=by, note=self.note, system=system)
-            plan, remark = self._proposed(tx, chosen, waiting, planned, self.planner)
+            plan, remark = self._proposed(tx, chosen, waiting, planned)
         return DecisionResult(f"{self._in_words(chosen, 'now')}. {remark}", chosen.id, plan)
 
     def _in_words(self, finding: Finding, when: str) -> str:
@@ -217,12 +217,7 @@ class _Choice:
         return "another keeper" if self.keeper is not None else "other values"
 
     def _proposed(
-        self,
-        tx: Transaction,
-        chosen: Finding,
-        waiting: StoredPlan | None,
-        planned: Plan | NotPlannable,
-        planner: RulePlanner,
+        self, tx: Transaction, chosen: Finding, waiting: StoredPlan | None, planned: Plan | NotPlannable
     ) -> tuple[str | None, str]:
         """Replace the plan that waits; return the new one's id, and what happens next."""
         if isinstance(planned, Plan) and waiting is not None and waiting.is_for(planned):
@@ -233,7 +228,7 @@ class _Choice:
         if rejections := self.decisions.rejections(tx, planned):
             reason = str(PlanRejected(chosen.id, rejections[-1])).partition(": ")[2]
             return None, self._without_plan(tx, chosen, reason)
-        policy = self._policy(tx, chosen, waiting, planned, planner)
+        policy = self._policy(tx, chosen, waiting, planned)
         if policy == "none":
             return None, "The next run cleans it without approval."
         plan = self.decisions.propose(tx, planned, self.rule, policy)
@@ -247,14 +242,12 @@ class _Choice:
         progress.move(tx, [Transition(chosen.id, Event.VOIDED, why=why)], by=self.decisions.actor)
         return f"There is no plan now: {reason}"
 
-    def _policy(
-        self, tx: Transaction, chosen: Finding, waiting: StoredPlan | None, plan: Plan, planner: RulePlanner
-    ) -> Policy:
+    def _policy(self, tx: Transaction, chosen: Finding, waiting: StoredPlan | None, plan: Plan) -> Policy:
         """Return the stricter policy of the plan that waited and of the new one."""
         terms, name = self.decisions.terms, self.rule.name
         decided = bool(terms.decided(tx, [chosen]))
         group = terms.caps(tx, name).group
-        policy = terms.policy(tx, chosen, plan, group, was_decided=decided, knows=planner.knows)
+        policy = terms.policy(tx, chosen, plan, group, was_decided=decided, knows=self.planner.knows)
         if chosen.state not in _PLANNED_BY_RUNS:
             policy = stricter(policy, "required")
         return policy if waiting is None else terms.at_least(policy, waiting.policy)

@@ -20,9 +20,9 @@ from reconcile.findings.payload import apart
 from reconcile.findings.results import RuleResult
 from reconcile.findings.shown import Finding
 from reconcile.masking import records
+from reconcile.masking.linked import evidence
 from reconcile.masking.personal import Masking
 from reconcile.messages.joined import added_money, joined_records
-from reconcile.messages.linked import evidence
 from reconcile.messages.news import RuleNews, gaps
 from reconcile.plugins import verb_of
 from reconcile.store.plans import WaitingPlan

@@ -16,7 +16,7 @@ from reconcile.decisions import offered
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.masking import records
-from reconcile.messages.linked import evidence
+from reconcile.masking.linked import evidence
 from reconcile.store import Transaction
 from reconcile.store.columns import json_text
 from reconcile.store.plans import StoredPlan

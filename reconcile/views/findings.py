@@ -19,11 +19,10 @@ from reconcile.findings.keeper import CHOOSABLE, handle_of
 from reconcile.findings.payload import DUPLICATE, apart
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import IN_HAND, LIVE, PlanState, State
-from reconcile.masking import records
+from reconcile.masking import linked, records
 from reconcile.masking.personal import Masking
 from reconcile.masking.public import finding_json
 from reconcile.masking.records import SideBySide, local, rule_of
-from reconcile.messages import linked
 from reconcile.people.roles import Person
 from reconcile.store.findings import FindingFilter, count, find, get, some
 from reconcile.store.sealing import RowsUnreadable
