@@ -15,15 +15,16 @@ import duckdb
 import pyarrow as pa
 from pydantic import Field
 
+from rules.binding import fitting
+from rules.binding.fitted import FittedRule
+from rules.binding.side import Side, columns_of
 from rules.engines import answers
-from rules.engines.base import Records, Relation, Stop, Streamed
-from rules.engines.compile import Columns
+from rules.engines.base import Readable, Records, Relation, Stop, Streamed
 from rules.groups.detection import Detection
 from rules.groups.group import Group, Member, in_order
 from rules.groups.ids import identified
 from rules.groups.sample import Sample
-from rules.kinds.base import DatasetFacts, DoesNotFit, Rows, Rule, SettingPath
-from rules.models import Keep
+from rules.kinds.base import DatasetFacts, Rows, Rule, SettingPath
 from rules.pairs import links
 from rules.pairs.evidence import Link
 from rules.pairs.record import Record
@@ -62,6 +63,29 @@ class Resemblance(Group):
         return (*(("left", member) for member in self.left), *(("right", member) for member in self.right))
 
 
+@dataclass(frozen=True)
+class ResemblingSide(Side):
+    """One of the two datasets."""
+
+    compare: tuple[str, ...]
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        return self.compare
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        return self.compare
+
+
+@dataclass(frozen=True)
+class BoundResembling:
+    """A rule of this kind with both datasets."""
+
+    rule: ResemblingRule
+    sides: tuple[ResemblingSide, ResemblingSide]
+
+
 class Resembling:
     """Records of two datasets that are nearly the same."""
 
@@ -73,43 +97,18 @@ class Resembling:
 
     def fit(self, rule: Rule, relations: Mapping[str, Relation]) -> FittedResembling:
         assert isinstance(rule, ResemblingRule)
-        mistakes = [
-            f"dataset `{relation.dataset}` has no column `{column}`."
-            for relation in relations.values()
-            for column in rule.compare
-            if column not in relation.schema
-        ]
-        if mistakes:
-            raise DoesNotFit(rule.name, mistakes)
-        relation = relations[rule.dataset]
-        return FittedResembling(
-            rule,
-            relation,
-            relations[rule.right],
-            Columns.of(relation.schema, relation.derived, relation.timezone),
+        left, right = (
+            ResemblingSide(relations[name], columns_of(rule.name, relations[name]), None, rule.compare)
+            for name in (rule.dataset, rule.right)
         )
+        for side in (left, right):
+            compared = (("compare", column) for column in rule.compare)
+            fitting.refuse(rule.name, fitting.missing(side.columns.schema, side.relation, compared))
+        return FittedResembling(BoundResembling(rule, (left, right)))
 
 
-@dataclass(frozen=True)
-class FittedResembling:
-    rule: ResemblingRule
-    relation: Relation
-    right: Relation
-    columns: Columns
-    keep: tuple[Keep, ...] = ()
-
-    @property
-    def named(self) -> Mapping[str, tuple[str, ...]]:
-        sides = (self.relation, self.right)
-        return {side.dataset: tuple(dict.fromkeys((*side.id, *self.rule.compare))) for side in sides}
-
-    @property
-    def needed(self) -> Mapping[str, tuple[str, ...]]:
-        return self.named
-
-    @property
-    def deciding(self) -> tuple[str, ...]:
-        return self.rule.compare
+class FittedResembling(FittedRule[BoundResembling]):
+    """A rule of this kind that fits its datasets."""
 
     def obstacle(self, dialect: str) -> str | None:
         return f"records are compared pair by pair, not in {dialect}"
@@ -122,41 +121,31 @@ class FittedResembling:
         temp: Path | None = None,
         stop: Stop | None = None,
     ) -> Detection:
-        left, right = (self._read(side, records[side.dataset]) for side in (self.relation, self.right))
+        rule = self.bound.rule
+        left, right = (_read(side, records[side.relation.dataset], slot) for side in self.bound.sides)
+        right = [replace(record, dataset=rule.right) for record in right]
         alike = {(link.first, link.second): link for link in self._alike(left, right)}
         groups = in_order(self._groups([*left, *right], alike))
-        read_of = {self.rule.dataset: len(left), self.rule.right: len(right)}
+        read_of = {rule.dataset: len(left), rule.right: len(right)}
         read = sum(read_of.values())
-        return Detection(self.rule.name, "embedded", read, read, (), groups, read_of=read_of)
+        return Detection(rule.name, "embedded", read, read, (), groups, read_of=read_of)
 
     def explain(self, records: Mapping[str, Records], slot: dt.datetime) -> Sequence[str]:
-        return [f"-- compare every record of {self.rule.dataset} with every one of {self.rule.right}"]
+        return [f"-- compare every record of {self.bound.rule.dataset} with every one of {self.bound.rule.right}"]
 
     def describe(self) -> Mapping[str, Sequence[str]]:
-        return {"compares": self.rule.compare}
+        return {"compares": self.bound.rule.compare}
 
     def sample(self, dataset: str, rows: Rows, slot: dt.datetime) -> Sequence[Sample]:
         return []
-
-    def _read(self, side: Relation, records: Records) -> list[Record]:
-        columns = self.needed[side.dataset]
-        if isinstance(records, Streamed):
-            table = records.open(columns).read_all()
-        else:
-            with duckdb.connect() as database:
-                table = pa.table(database.sql(records.sql(columns)).to_arrow_table())
-        keyed = ((tuple(row[name] for name in self.rule.compare), row) for row in answers.rows(table))
-        dataset = None if side is self.relation else side.dataset
-        in_place = sorted(identified(keyed, side, columns), key=lambda record: record.place)
-        return [replace(record, dataset=dataset) for record in in_place]
 
     def _alike(self, left: Sequence[Record], right: Sequence[Record]) -> Iterator[Link]:
         """Yield a link for each pair of records, by their places, that has enough in common."""
         for (first, ours), (second, theirs) in product(enumerate(left), enumerate(right, len(left))):
             ratios = [_ratio(*values) for values in zip(ours.key, theirs.key, strict=True)]
             score = round(sum(ratios, Decimal(0)) / len(ratios), 2)
-            if score >= self.rule.threshold:
-                words = (f"{_word(ratio)} {name}" for name, ratio in zip(self.rule.compare, ratios, strict=True))
+            if score >= self.bound.rule.threshold:
+                words = (f"{_word(ratio)} {name}" for name, ratio in zip(self.bound.rule.compare, ratios, strict=True))
                 yield Link(first, second, detail=", ".join(words), weight=score)
 
     def _groups(self, records: Sequence[Record], alike: Mapping[links.Pair, Link]) -> Iterator[Resemblance]:
@@ -169,13 +158,26 @@ class FittedResembling:
                 if pair[0] in places
             )
             left, right = ([records[n] for n in part if (records[n].dataset is None) is own] for own in (True, False))
-            members = (tuple(Member.of(record, self.rule.compare) for record in side) for side in (left, right))
+            members = (tuple(Member.of(record, self.bound.rule.compare) for record in side) for side in (left, right))
             if joined:
                 yield Resemblance({"like": left[0].key[0]}, *members, links=joined)
 
 
-def _ratio(value: Value, two: Value) -> Decimal:
-    return Decimal(repr(SequenceMatcher(None, str(value), str(two)).ratio()))
+def _read(side: ResemblingSide, records: Records, slot: dt.datetime) -> list[Record]:
+    """Return the records of a dataset that pass its filter, in order."""
+    if isinstance(records, Streamed):
+        table = records.open(side.needed).read_all()
+    else:
+        assert isinstance(records, Readable)
+        with duckdb.connect() as database:
+            table = pa.table(database.sql(records.sql(side.needed)).to_arrow_table())
+    rows = (side.columns.complete(row, slot) for row in answers.rows(table))
+    keyed = ((tuple(row[name] for name in side.compare), row) for row in rows if side.passes(row, slot))
+    return sorted(identified(keyed, side.relation, side.content), key=lambda record: record.place)
+
+
+def _ratio(first: Value, second: Value) -> Decimal:
+    return Decimal(repr(SequenceMatcher(None, str(first), str(second)).ratio()))
 
 
 def _word(ratio: Decimal) -> str:
