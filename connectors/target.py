@@ -205,7 +205,7 @@ class Owned:
     before: str | None = None
 
 
-class Outcome(enum.Enum):
+class TransactionOutcome(enum.Enum):
     """The outcome of a transaction that ended with an error; it decides the next step."""
 
     NOT_DONE = "not_done"  # for certain; the whole transaction may be retried
@@ -218,7 +218,7 @@ class Outcome(enum.Enum):
 class TargetError(ConnectorError):
     """The target did not make the change, or its outcome is unknown: see `outcome`. The message holds no values."""
 
-    def __init__(self, sentence: str, outcome: Outcome, code: str = "") -> None:
+    def __init__(self, sentence: str, outcome: TransactionOutcome, code: str = "") -> None:
         super().__init__(sentence)
         self.outcome = outcome
         self.code = code

@@ -156,7 +156,7 @@ class Foreseen:
         return State.DISMISSED if self.change is FindingChange.SETTLED else State.OPEN
 
 
-class Named(Protocol):
+class NamedRecord(Protocol):
     """A record of a finding or of a group."""
 
     @property

@@ -278,7 +278,7 @@ def listed(
 
 
 @dataclass(frozen=True)
-class Comparison:
+class FieldComparison:
     """The fields that differ between two datasets: the name of each field, and its value on both sides.
 
     `is_of_two`: each side is one record, so these are their own values, and the records side by side mark them.
@@ -397,7 +397,7 @@ class FindingDetail(FindingView):
         return f"{difference.column} differs {far}" if far.startswith("by") else f"{difference.column} {far}"
 
     @property
-    def comparison(self) -> Comparison | None:
+    def comparison(self) -> FieldComparison | None:
         """The fields that differ; None without any."""
         finding, hidden = self._finding, self._hidden
         if not finding.differences:
@@ -410,7 +410,7 @@ class FindingDetail(FindingView):
             fields.append((each.column, left_text, right_text))
         records = self.side_by_side.records
         is_marked = any(cell.differs for record in records for cell in record.cells.values())
-        return Comparison(left, right, tuple(fields), is_of_two=len(finding.members) == 2 and is_marked)
+        return FieldComparison(left, right, tuple(fields), is_of_two=len(finding.members) == 2 and is_marked)
 
     def _text(self, shown: Any, value: Value) -> str:
         """Return a value as text, from its masked public form and itself."""
