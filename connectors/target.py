@@ -325,7 +325,7 @@ class Work(Protocol):
 
 @dataclass(frozen=True)
 class Promises:
-    """What a target promises of changes. A database promises all of it; a sheet or a service may promise less.
+    """The promises of a target about changes. A database keeps all of them; a sheet or a service may promise less.
 
     `all_or_nothing`: the changes of a transaction are made together or not at all. Without it, that is promised of one
     row with its receipt only: no plan changes more than one row, and each plan has a transaction of its own.

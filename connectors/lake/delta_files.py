@@ -109,7 +109,7 @@ class ValueRanges:
 def chosen(
     files: Sequence[Spans], comparisons: Sequence[ColumnComparison]
 ) -> tuple[list[int], Mapping[str, ValueRanges]]:
-    """Return the positions of the files to read, and limits that each of their records is in and no other one."""
+    """Return the positions of the files to read, and ranges of values that hold their records and no others."""
     numbers = [number for number, spans in enumerate(files) if not excluded(spans, comparisons)]
     while True:
         wanted = {

@@ -116,7 +116,7 @@ class IcebergSource(LakeSource):
             return IcebergVersion(table, self._confined(table), translated_errors, place)
 
     def _confined(self, table: Table) -> Any:
-        """What opens the table's files: ours, even if the catalogue chose another."""
+        """Our reader of the table's files, even if the catalogue chose another."""
         from connectors.lake.confined import ROOT, ConfinedFileIO  # noqa: PLC0415 - an extra
 
         return ConfinedFileIO({**table.io.properties, ROOT: str(self._root)})

@@ -1,4 +1,4 @@
-"""What sources of type `delta` and `iceberg` have in common: each run reads one version of a table.
+"""The common part of sources of type `delta` and `iceberg`: each run reads one version of a table.
 
 A table is opened once and stays at that version until `renew`, so all reads of a run see the same records while other
 programs write. Values are those of a Parquet file with the same records.

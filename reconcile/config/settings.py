@@ -67,7 +67,7 @@ OTHER_NAMES = {
     **dict.fromkeys(("double", "real"), "float"),
     "bool": "boolean",
 }
-"""What other programs call a type of columns, and our name of it."""
+"""Names of column types in other programs, and ours."""
 EPOCHS = ("epoch s", "epoch ms", "epoch us")
 """The formats of instants that are numbers since 1970."""
 
@@ -278,7 +278,7 @@ class IncrementalEntry(Strict):
 
 
 class FormerDataset(Strict):
-    """What a dataset was before."""
+    """The former id of a dataset."""
 
     id: Names = Field(description="The former id: records in the state get the current one.")
 

@@ -1,4 +1,4 @@
-"""What became of cleanings between runs, told by `serve`: executed after a pause, undone, failed or approved."""
+"""News of cleanings between runs, sent by `serve`: executed after a pause, undone, failed or approved."""
 
 from __future__ import annotations
 

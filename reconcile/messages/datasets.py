@@ -22,7 +22,7 @@ READ_WHOLE = ("", "full")
 
 @dataclass
 class _Seen:
-    """What the rules of a run left out of a dataset."""
+    """The records of a dataset that the rules of a run left out."""
 
     read: int = 0
     shared: int = 0

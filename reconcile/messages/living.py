@@ -52,7 +52,7 @@ _PAST = {
     State.MERGED: "part of another finding",
     State.UNDONE: "cleaning undone",
 }
-"""What became of a finding, by its state; in the others it still waits."""
+"""The outcome of a finding in words, by its state; in other states it still waits."""
 
 
 def with_proofs(notice: Notice, key: bytes) -> Notice:

@@ -164,7 +164,7 @@ def _plan(news: CleaningNews) -> PlanNotice:
 
 
 class CleaningCounts(TypedDict):
-    """What a CleaningNotice says of cleanings that ended, or wait for a run."""
+    """The fields of a CleaningNotice about cleanings that ended, or wait for a run."""
 
     cleaned: int
     undone: int

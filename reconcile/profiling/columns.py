@@ -27,7 +27,7 @@ _MOST_STATES = 12
 
 
 class ColumnRole(enum.Enum):
-    """What a column seems to hold."""
+    """The contents that a column seems to have."""
 
     EMAIL = "e-mail addresses"
     PHONE = "telephone numbers"
@@ -146,7 +146,7 @@ class ProfiledColumn:
 
     @cached_property
     def role(self) -> ColumnRole:
-        """What the column seems to hold, by its name and its samples."""
+        """The contents of the column, guessed from its name and its samples."""
         by_header = next((role for role, form in _HEADERS if re.fullmatch(form, self.words)), None)
         if by_header is not None and self._fits(by_header):
             return by_header

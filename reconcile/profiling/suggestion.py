@@ -1,4 +1,4 @@
-"""What is suggested for a dataset: its settings with the reasons for them, and rules with what they find now."""
+"""The suggestion for a dataset: its settings with the reasons for them, and rules with what they find now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to profile: a configured dataset, all datasets of a source, or a file without any configuration."""
+"""The targets of profiling: a configured dataset, all datasets of a source, or a file without any configuration."""
 
 from __future__ import annotations
 

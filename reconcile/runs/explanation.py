@@ -39,7 +39,7 @@ class Explanation:
     answer: Detected
     samples: Mapping[str, Sequence[Sample]]
     increments: str | None = None
-    """What runs read of a dataset that asks for incremental ones, as a sentence."""
+    """The records that incremental runs read of a dataset, as a sentence."""
     replicas: Mapping[str, str] = field(default_factory=dict)
     """The place of the replica that runs read, by source."""
 

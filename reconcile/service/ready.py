@@ -1,4 +1,4 @@
-"""Whether work gets done: the state can be read and written, and some process schedules."""
+"""Readiness: the state can be read and written, and some process schedules."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ _NAMED = 50
 
 
 class Decidable(Protocol):
-    """What of a finding changes with each decision."""
+    """The parts of a finding that change with each decision."""
 
     @property
     def state(self) -> State: ...

@@ -207,7 +207,7 @@ def chosen_with(tx: Transaction, finding: str) -> list[str]:
 
 
 class MemberChoice(TypedDict):
-    """What people chose of a record, as columns of its row: the keeper, and fields that it gives."""
+    """People's choices of a record, as columns of its row: as the keeper, and of fields that it gives."""
 
     chosen_by: str | None
     chosen_at: dt.datetime | None

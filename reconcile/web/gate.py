@@ -1,4 +1,4 @@
-"""Who may pass: each route declares the role it needs, and gets the person who asks.
+"""Access to routes: each route declares the role it needs, and gets the person who asks.
 
 A route of the API takes a token, one of the console a session. A body is parsed only for somebody who may use its
 route; of strangers, only small forms are parsed. `declared` lists what routes declare; a site with a

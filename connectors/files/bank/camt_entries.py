@@ -35,7 +35,7 @@ _RATES = tuple(f"AmtDtls/{name}/CcyXchg/XchgRate" for name in ("InstdAmt", "TxAm
 
 @dataclass(frozen=True)
 class Context:
-    """What the entries of one statement have in common."""
+    """The fields that all entries of one statement share."""
 
     file: str
     kind: str

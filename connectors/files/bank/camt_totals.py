@@ -33,7 +33,7 @@ class _Total:
 
 
 class StatementTotals:
-    """What a statement says of its entries. The totals of a page (`is_page`) are those of all pages: not compared."""
+    """The totals of a statement's entries. The totals of a page (`is_page`) are those of all pages: not compared."""
 
     def __init__(self, file: str) -> None:
         self._file = file

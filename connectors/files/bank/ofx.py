@@ -87,7 +87,7 @@ def _refuse_error(file: str, status: Element) -> None:
 
 @dataclass(frozen=True)
 class _Statement:
-    """What the transactions of one account have in common."""
+    """The fields that all transactions of one account share."""
 
     file: str
     name: str

@@ -38,7 +38,7 @@ def count(file: OpenedFile) -> int:
 
 @dataclass(frozen=True)
 class QifOptions:
-    """What the dataset declares: the file's encoding, its decimal mark and the order of its days."""
+    """The dataset's declarations: the file's encoding, its decimal mark and the order of its days."""
 
     encoding: str | None = None
     decimal: str | None = None
@@ -255,7 +255,7 @@ class _Reader:
         return day
 
     def _order(self) -> str:
-        """What to do about days of an unknown order; the whole file may leave only one."""
+        """The remedy for days of an unknown order; the whole file may leave only one order."""
         orders = orders_of(_dates(self._sections))
         if len(orders) == 1:
             return f"set `date_order: {orders[0]}`, the only order that fits all dates of this file"

@@ -97,7 +97,7 @@ class Result:
 
     @property
     def outcome(self) -> list[Any] | None:
-        """What is kept of it, as plain JSON; None if nothing is known."""
+        """The stored form of it, as plain JSON; None if nothing is known."""
         if self.answer is not None:
             return [{"answer": dict(self.answer)}]
         return None if self.images is None else images.to_json(self.images)

@@ -34,7 +34,7 @@ class ExecutionResult:
     held_up: bool = False
     """The target is unreachable, full or denies access: plans wait for it."""
     waits: set[str] = field(default_factory=set)
-    """What the plans wait for; equal as long as it lasts, while its sentence names another time of the next attempt."""
+    """The reason why plans wait. It stays equal while its sentence names other times of the next attempt."""
 
     def because(self, reason: str, *, subject: str | None = None, refused: bool = False, held_up: bool = False) -> None:
         """Note why plans were not executed; `subject` names what they wait for if the sentence changes meanwhile."""

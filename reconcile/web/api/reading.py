@@ -1,4 +1,4 @@
-"""What programs read: findings, rules, runs, jobs and the audit log."""
+"""Routes that read: findings, rules, runs, jobs and the audit log."""
 
 from __future__ import annotations
 

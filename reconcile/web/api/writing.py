@@ -1,4 +1,4 @@
-"""What programs change: decisions about findings, and jobs. Each request can carry an idempotency key."""
+"""Routes that change something: decisions about findings, and jobs. Each request can carry an idempotency key."""
 
 from __future__ import annotations
 

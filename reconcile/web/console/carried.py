@@ -1,4 +1,4 @@
-"""What became of many decisions, carried over the redirect that follows them: a reload must not decide again.
+"""Results of many decisions, carried over the redirect that follows them: a reload must not decide again.
 
 They wait in the state until the next page of this person tells them; the browser has only their key.
 """
@@ -23,7 +23,7 @@ _SECONDS = 60
 _PREFIX = "outcome "
 """No key of the API has a blank."""
 _KEPT = ("finding", "sentence", "ok", "changed", "held_up", "became")
-"""What is carried of each result."""
+"""The carried fields of each result."""
 
 
 @dataclass(frozen=True)

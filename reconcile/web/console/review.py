@@ -46,7 +46,7 @@ MOST = 1_000
 _Given = dict[str, Any]
 
 _REOPENED = ("dismissed", "handled", "snoozed")
-"""What becomes of findings by a decision that opening them again takes back."""
+"""States that result from a decision and that reopening takes back."""
 _TAKE_BACK = "take-back"
 SNOOZES = {"": "until it grows", "1d": "for a day", "7d": "for a week", "30d": "for 30 days"}
 
@@ -326,7 +326,7 @@ class _Shown:
 
     @property
     def progress(self) -> str | None:
-        """What happens to the finding right now; None if nothing does."""
+        """The work on the finding right now; None without any."""
         states = {
             "approved": "The plan is approved and will be executed in a moment.",
             "cleaning": "It is being cleaned.",
