@@ -153,7 +153,7 @@ class Forewarning(Protocol):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ColumnComparison:
     """`column operator value` with one of `= < <= > >=`; `=` means equal to any of the values.
 
     A value is an int, Decimal, bool, text, date or aware datetime. Null, and a text of white space, is unknown.
@@ -168,7 +168,7 @@ class Comparison:
 class Selective(Protocol):
     """A source that can leave out records without reading them."""
 
-    def select(self, dataset: Any, columns: Sequence[str], comparisons: Sequence[Comparison]) -> Scan:
+    def select(self, dataset: Any, columns: Sequence[str], comparisons: Sequence[ColumnComparison]) -> Scan:
         """Scan, but without some of the records for which a comparison is false; their number is `left_out`."""
 
 

@@ -205,7 +205,7 @@ class Owned:
     before: str | None = None
 
 
-class Outcome(enum.Enum):
+class TransactionOutcome(enum.Enum):
     """The outcome of a transaction that ended with an error; it decides the next step."""
 
     NOT_DONE = "not_done"  # for certain; the whole transaction may be retried
@@ -218,7 +218,7 @@ class Outcome(enum.Enum):
 class TargetError(ConnectorError):
     """The target did not make the change, or its outcome is unknown: see `outcome`. The message holds no values."""
 
-    def __init__(self, sentence: str, outcome: Outcome, code: str = "") -> None:
+    def __init__(self, sentence: str, outcome: TransactionOutcome, code: str = "") -> None:
         super().__init__(sentence)
         self.outcome = outcome
         self.code = code
@@ -325,7 +325,7 @@ class Work(Protocol):
 
 @dataclass(frozen=True)
 class Promises:
-    """What a target promises of changes. A database promises all of it; a sheet or a service may promise less.
+    """The promises of a target about changes. A database keeps all of them; a sheet or a service may promise less.
 
     `all_or_nothing`: the changes of a transaction are made together or not at all. Without it, that is promised of one
     row with its receipt only: no plan changes more than one row, and each plan has a transaction of its own.

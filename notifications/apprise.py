@@ -21,7 +21,7 @@ from notifications.wording import html, render, words
 from notifications.wording.document import Document
 from notifications.wording.document import text as plain
 from notifications.wording.headline import severity
-from notifications.wording.render import Room
+from notifications.wording.render import ChannelRoom
 from notifications.wording.template import Template
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class AppriseChannel:
         return short, short if most < _SHORT else _cut(body, min(most, _MOST) - len(short) - 10)
 
     def _document(self, notice: Notice, most: int) -> Document:
-        return render.document(notice, Room(groups=5, details=0, units=max(min(most, _MOST) - 500, _SHORT)))
+        return render.document(notice, ChannelRoom(groups=5, details=0, units=max(min(most, _MOST) - 500, _SHORT)))
 
     def _service(self) -> Apprise:
         """Return the service, without files of its own, redirects, or repeats that we would not know of."""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # a run loads these while a slow source has begun its work
     from reconcile.messages import delivery
     from reconcile.people.roles import Person
     from reconcile.runs import runner
-    from reconcile.runs.check import Order, Readers
+    from reconcile.runs.check import Readers, RunOrder
     from reconcile.runs.listing import Lists
     from reconcile.runs.report import RunReport
     from reconcile.store import Store
@@ -327,10 +327,10 @@ class Application:
         if dry_run:
             return self._rehearse(chosen, named, slot_time, watch, lists)
         from reconcile.runs import runner  # noqa: PLC0415 - see above
-        from reconcile.runs.check import Order  # noqa: PLC0415 - see above
+        from reconcile.runs.check import RunOrder  # noqa: PLC0415 - see above
 
         trigger = "manual" if len(named) in (0, len(chosen.rules)) else "rules"
-        order = Order(chosen, slot_time, trigger if slot is None else "slot", named, full=full)
+        order = RunOrder(chosen, slot_time, trigger if slot is None else "slot", named, full=full)
         report = self._call_watchdog(order, runner.run(order, self._equipment(watch, lists)))
         uncompacted = self._compact_daily()
         return replace(report, uncompacted=uncompacted, unanchored=tuple(self.anchor().failed.values()))
@@ -351,10 +351,10 @@ class Application:
     ) -> RunReport:
         """Run a job for a slot that a trigger made due; messages stay in the outbox. Raises as `run` does."""
         from reconcile.runs import runner  # noqa: PLC0415 - see above
-        from reconcile.runs.check import Order  # noqa: PLC0415 - see above
+        from reconcile.runs.check import RunOrder  # noqa: PLC0415 - see above
         from reconcile.runs.listing import Lists  # noqa: PLC0415 - see above
 
-        order = Order(self.job(job), slot, trigger)
+        order = RunOrder(self.job(job), slot, trigger)
         return self._call_watchdog(order, runner.run(order, self._equipment(watch, Lists.NONE, delivers=False)))
 
     def anchor(self) -> anchoring.AnchoringReport:
@@ -487,7 +487,7 @@ class Application:
     def _stop(self, dataset: str) -> None:
         self.sources.stop(self.project.datasets[dataset].source)
 
-    def _call_watchdog(self, order: Order, report: RunReport) -> RunReport:
+    def _call_watchdog(self, order: RunOrder, report: RunReport) -> RunReport:
         """Call the job's watchdog after a new success of the whole job."""
         is_success = report.status == "succeeded" and not report.repeated and order.trigger != "rules"
         if order.job.heartbeat is None or not is_success:
@@ -517,11 +517,11 @@ class Application:
         watch: Callable[[str, int], None],
         lists: Lists | None,
     ) -> RunReport:
-        from reconcile.runs.check import Order  # noqa: PLC0415 - see above
+        from reconcile.runs.check import RunOrder  # noqa: PLC0415 - see above
         from reconcile.runs.dry_run import rehearse  # noqa: PLC0415 - see above
         from reconcile.runs.listing import Lists  # noqa: PLC0415 - see above
 
-        order = Order(job, slot, rules=rules)
+        order = RunOrder(job, slot, rules=rules)
         return rehearse(order, self.readers(watch), self.store if self.has_state else None, lists or Lists.ALL)
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from rules.document.mistakes import nearest, short, suggestion
 from rules.expressions import BoundExpression, ExpressionError, parse
-from rules.expressions.tree import Call, Name, walk
+from rules.expressions.tree import FunctionCall, Name, walk
 from rules.models import Strict
 from rules.values import Column, Schema, Type, Value, by_currency
 
@@ -191,7 +191,7 @@ def parse_when(text: str) -> BoundExpression:
     expression = parse(text)
     currencies = set[str]()
     for node in walk(expression.root):
-        if isinstance(node, Call) and node.function == "slot":
+        if isinstance(node, FunctionCall) and node.function == "slot":
             raise ExpressionError(text, node.at, "An approval does not depend on the time", "ask about the group")
         if isinstance(node, Name) and CURRENCY.fullmatch(node.name):
             currencies.add(node.name)

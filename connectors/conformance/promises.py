@@ -1,4 +1,4 @@
-"""What the conformance checks have in common: a promise is kept, or named in one sentence."""
+"""The common part of the conformance checks: a broken promise is named in one sentence."""
 
 from __future__ import annotations
 

@@ -26,13 +26,13 @@ from connectors.conformance.promises import ConformanceFailure, is_same, raised
 from connectors.target import (
     Change,
     Image,
-    Outcome,
     Receipt,
     ReceiptStands,
     Row,
     RowsDiffer,
     Target,
     TargetError,
+    TransactionOutcome,
 )
 
 SECONDS = 8.0
@@ -237,7 +237,7 @@ def what_refers_to_a_row_is_found_and_keeps_it(kit: TargetKit) -> None:
             error = raised(
                 "deleting what is referred to", TargetError, lambda: _inside(work, [_drop(second)], commit=True)
             )
-            is_same("its outcome", error.outcome, Outcome.CONFLICT)
+            is_same("its outcome", error.outcome, TransactionOutcome.CONFLICT)
         is_same("how many refer", len(plain), 2)
 
 
@@ -280,7 +280,7 @@ def receipts_of_a_batch_are_told_apart(kit: TargetKit) -> None:
             stands_error = raised("a receipt that stands among many", ReceiptStands, lambda: _received(work, again))
             is_same("what it says of them", dict(stands_error.found), {many[200].key: sealed[many[200].key]})
             error = raised("sealing what is not there", TargetError, lambda: work.seal([*many, _receipt("none")]))
-            is_same("its outcome", error.outcome, Outcome.NOT_DONE)
+            is_same("its outcome", error.outcome, TransactionOutcome.NOT_DONE)
         is_same("receipts beside one that stood", stored.target.receipts([receipt.key for receipt in again[:-1]]), {})
 
 
@@ -325,7 +325,7 @@ def a_locked_row_is_waited_for_no_longer_than_it_was_given(kit: TargetKit) -> No
                     second_work.lock([row.name])
 
             error = raised("locking a locked row", TargetError, locks_it)
-        is_same("its outcome", error.outcome, Outcome.NOT_DONE)
+        is_same("its outcome", error.outcome, TransactionOutcome.NOT_DONE)
 
 
 def a_transaction_that_failed_is_over(kit: TargetKit) -> None:

@@ -13,7 +13,7 @@ from connectors.files.bank import formats as bank
 from connectors.files.bank.statement import BankFile
 from connectors.files.connector import FilesDataset
 from connectors.files.csv import reader as csv_files
-from connectors.files.csv.dialect import CsvWish
+from connectors.files.csv.dialect import CsvOptions
 from connectors.files.csv.reader import CsvFile
 from connectors.files.json.document import JsonDocument
 from connectors.files.json.lines import JsonLines
@@ -68,11 +68,11 @@ class Opening:
         if isinstance(above, SkipTo):
             above = lines_above(file, above.to, dataset.quote, delimiter, dataset.encoding)
         skips = dataset.malformed == "skip"
-        wish = CsvWish(delimiter, dataset.quote, above, dataset.header, dataset.skip_footer, skips)
+        options = CsvOptions(delimiter, dataset.quote, above, dataset.header, dataset.skip_footer, skips)
         return self._kept(
-            (file.name, wish, dataset.encoding, dataset.max_line),
+            (file.name, options, dataset.encoding, dataset.max_line),
             file,
-            lambda: csv_files.prepared(file, wish, encoding=dataset.encoding, max_line=dataset.max_line),
+            lambda: csv_files.prepared(file, options, encoding=dataset.encoding, max_line=dataset.max_line),
         )
 
     def _json(self, file: OpenedFile, kind: str, dataset: FilesDataset) -> OneFile:

@@ -1,4 +1,4 @@
-"""What pyiceberg opens files with: local ones only below a folder, object stores, and nothing for writing."""
+"""Open files for pyiceberg: local ones only below a folder, object stores, and nothing for writing."""
 
 from __future__ import annotations
 

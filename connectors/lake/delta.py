@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, SecretStr, field_validator
 
-from connectors.base import Comparison, DatasetSettings, Declaration, SourceSettings
+from connectors.base import ColumnComparison, DatasetSettings, Declaration, SourceSettings
 from connectors.errors import ConnectorError, DatasetMissing, DriverMissing, FileRefused, RecordsLost
 from connectors.lake.delta_files import chosen, spans_of
 from connectors.lake.errors import TableRefused
@@ -39,7 +39,7 @@ from connectors.lake.places import (
     refuse_scheme,
     scheme_of,
 )
-from connectors.lake.source import LakeDataset, LakeSource, Part, PinnedTable
+from connectors.lake.source import LakeDataset, LakeSource, PinnedTable, TablePart
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -173,18 +173,18 @@ class DeltaVersion:
             if root is not None and folder is not None and (file := folder / unquote(path)).exists():
                 beneath(root, self._place, file)
 
-    def select(self, comparisons: Sequence[Comparison]) -> Part:
+    def select(self, comparisons: Sequence[ColumnComparison]) -> TablePart:
         """See `PinnedTable`."""
         with self._translated(self.version):
             records = self._records()
             if records is None or not comparisons or _has_other_names(self._table):
-                return Part(partial(self._batches, None if records is None else sum(records), None))
+                return TablePart(partial(self._batches, None if records is None else sum(records), None))
             partitions, columns = self._table.metadata().partition_columns, [each.column for each in comparisons]
             numbers, limits = chosen(spans_of(self._files, self.schema, partitions, columns), comparisons)
         kept = sum(records[number] for number in numbers)
         conditions = [limit.sql(name, self.schema.field(name).type) for name, limit in limits.items()]
         batches = partial(self._batches, kept, " and ".join(conditions) if len(numbers) < len(records) else None)
-        return Part(batches if numbers else _nothing, sum(records) - kept)
+        return TablePart(batches if numbers else _nothing, sum(records) - kept)
 
     def _batches(self, expected: int | None, condition: str | None, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         returned = 0

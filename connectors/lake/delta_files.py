@@ -13,9 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from connectors.base import Comparison
+from connectors.base import ColumnComparison
 from connectors.duck import identifier, literal
-from connectors.lake.pruning import EPOCH, MICROSECOND, Span, Spans, excluded, is_time, span
+from connectors.lake.pruning import EPOCH, MICROSECOND, Spans, ValueSpan, excluded, is_time, span
 
 _EXACT = (
     pa.types.is_integer,
@@ -41,13 +41,13 @@ def spans_of(files: pa.Table, schema: pa.Schema, partitions: Sequence[str], colu
     ]
 
 
-def _partition(files: pa.Table, kind: pa.DataType, name: str) -> Iterator[Span | None]:
+def _partition(files: pa.Table, kind: pa.DataType, name: str) -> Iterator[ValueSpan | None]:
     is_exact = is_time(kind) or any(check(kind) for check in _EXACT)
     for value in _plain(files, f"partition.{name}"):
         yield span(kind, value, value, has_nulls=value is None) if is_exact else None
 
 
-def _statistics(files: pa.Table, kind: pa.DataType, name: str) -> Iterator[Span | None]:
+def _statistics(files: pa.Table, kind: pa.DataType, name: str) -> Iterator[ValueSpan | None]:
     """Spans of whole numbers and times; writers cut texts, and write decimals as floating point numbers."""
     is_exact = "." not in name and (is_time(kind) or pa.types.is_integer(kind))  # a dot may lead into a struct
     margin = _MILLISECOND if pa.types.is_timestamp(kind) else 0
@@ -62,7 +62,7 @@ def _statistics(files: pa.Table, kind: pa.DataType, name: str) -> Iterator[Span 
 
 
 def _plain(files: pa.Table, column: str) -> list[Any]:
-    """Return the values of a column, times as in a `Span`; only None for a column that the table does not have."""
+    """Return the values of a column, times as in a `ValueSpan`; only None for a column that the table does not have."""
     if column not in files.column_names:
         return [None] * files.num_rows
     values = files.column(column)
@@ -72,13 +72,13 @@ def _plain(files: pa.Table, column: str) -> list[Any]:
 
 
 @dataclass(frozen=True)
-class Limit:
+class ValueRanges:
     """Some values of a column and its nulls: those in the ranges, from one value to another each, in order."""
 
     ranges: tuple[tuple[Any, Any], ...]
 
     @classmethod
-    def of(cls, spans: Sequence[Span | None]) -> Limit | None:
+    def of(cls, spans: Sequence[ValueSpan | None]) -> ValueRanges | None:
         """Return the smallest one with all values of these files; None if some of them are unknown."""
         if None in spans:
             return None
@@ -91,7 +91,7 @@ class Limit:
                 ranges.append((low, high))
         return cls(tuple(ranges if len(ranges) <= _MOST_RANGES else [(ranges[0][0], ranges[-1][1])]))
 
-    def may_hold(self, values: Span | None) -> bool:
+    def may_hold(self, values: ValueSpan | None) -> bool:
         """Return True if a file with such values can have a record within this limit."""
         if values is None or values.has_nulls:
             return True
@@ -106,11 +106,15 @@ class Limit:
         return f"({' or '.join([f'{column} is null', *conditions])})"
 
 
-def chosen(files: Sequence[Spans], comparisons: Sequence[Comparison]) -> tuple[list[int], Mapping[str, Limit]]:
-    """Return the positions of the files to read, and limits that each of their records is in and no other one."""
+def chosen(
+    files: Sequence[Spans], comparisons: Sequence[ColumnComparison]
+) -> tuple[list[int], Mapping[str, ValueRanges]]:
+    """Return the positions of the files to read, and ranges of values that hold their records and no others."""
     numbers = [number for number, spans in enumerate(files) if not excluded(spans, comparisons)]
     while True:
-        wanted = {each.column: Limit.of([files[number].get(each.column) for number in numbers]) for each in comparisons}
+        wanted = {
+            each.column: ValueRanges.of([files[number].get(each.column) for number in numbers]) for each in comparisons
+        }
         limits = {name: limit for name, limit in wanted.items() if limit is not None}
         within = [
             number
@@ -123,7 +127,7 @@ def chosen(files: Sequence[Spans], comparisons: Sequence[Comparison]) -> tuple[l
 
 
 def _constant(value: Any, kind: pa.DataType) -> str:
-    """Write a value of a `Span` in the SQL of deltalake."""
+    """Write a value of a `ValueSpan` in the SQL of deltalake."""
     if isinstance(value, str):
         return literal(value)
     if pa.types.is_date(kind):

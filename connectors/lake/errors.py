@@ -65,7 +65,7 @@ class FilesGone(ConnectorError):
 
 @dataclass(frozen=True)
 class LakePlace:
-    """What the sentences name: the source, its address without secrets, the library, and what is never shown."""
+    """The context of an error: the source, its address without secrets, the library, and what is never shown."""
 
     source: str
     where: str

@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from pyarrow import orc
 from pydantic import Field, SecretStr, field_validator
 
-from connectors.base import Comparison, DatasetSettings, SourceSettings
+from connectors.base import ColumnComparison, DatasetSettings, SourceSettings
 from connectors.disk.paths import looking
 from connectors.errors import ConnectorError, DatasetMissing, DriverMissing, RecordsLost, SourceMissing
 from connectors.lake.errors import TableRefused
@@ -40,7 +40,7 @@ from connectors.lake.inexact import (
     is_nanoseconds,
 )
 from connectors.lake.pruning import excluded
-from connectors.lake.source import LakeDataset, LakeSource, Part, PinnedTable
+from connectors.lake.source import LakeDataset, LakeSource, PinnedTable, TablePart
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -116,7 +116,7 @@ class IcebergSource(LakeSource):
             return IcebergVersion(table, self._confined(table), translated_errors, place)
 
     def _confined(self, table: Table) -> Any:
-        """What opens the table's files: ours, even if the catalogue chose another."""
+        """Our reader of the table's files, even if the catalogue chose another."""
         from connectors.lake.confined import ROOT, ConfinedFileIO  # noqa: PLC0415 - an extra
 
         return ConfinedFileIO({**table.io.properties, ROOT: str(self._root)})
@@ -173,19 +173,19 @@ class IcebergVersion:
             field.name: _LOST_STRUCTS for field in self.schema if holds_structs(field.type, is_list, pa.types.is_map)
         }
 
-    def select(self, comparisons: Sequence[Comparison]) -> Part:
+    def select(self, comparisons: Sequence[ColumnComparison]) -> TablePart:
         """See `PinnedTable`."""
         if self._snapshot is None:
-            return Part(partial(self._batches, (), {}))
+            return TablePart(partial(self._batches, (), {}))
         with self._translated(self.version):
             from pyiceberg.io.pyarrow import _read_all_delete_files  # noqa: PLC0415 - see _of_file
 
             tasks = list(self._table.scan(snapshot_id=self._snapshot).plan_files())
             deleted = _read_all_delete_files(self._files, tasks)
             kept = [task for task in tasks if not self._is_excluded(task, comparisons)] if comparisons else tasks
-        return Part(partial(self._batches, kept, deleted), _records(tasks, deleted) - _records(kept, deleted))
+        return TablePart(partial(self._batches, kept, deleted), _records(tasks, deleted) - _records(kept, deleted))
 
-    def _is_excluded(self, task: FileScanTask, comparisons: Sequence[Comparison]) -> bool:
+    def _is_excluded(self, task: FileScanTask, comparisons: Sequence[ColumnComparison]) -> bool:
         from connectors.lake.iceberg_files import spans_of  # noqa: PLC0415 - an extra
 
         metadata, columns = self._table.metadata, [comparison.column for comparison in comparisons]

@@ -13,7 +13,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import IntegerType, LongType, NestedField
 
-from connectors.lake.pruning import Span, Spans, is_time, span
+from connectors.lake.pruning import Spans, ValueSpan, is_time, span
 
 
 def spans_of(file: DataFile, schema: Schema, spec: PartitionSpec, stored: pa.Schema, columns: Sequence[str]) -> Spans:
@@ -22,7 +22,7 @@ def spans_of(file: DataFile, schema: Schema, spec: PartitionSpec, stored: pa.Sch
     return {name: values for name, values in spans.items() if values is not None}
 
 
-def _span(file: DataFile, column: NestedField, spec: PartitionSpec, kind: pa.DataType) -> Span | None:
+def _span(file: DataFile, column: NestedField, spec: PartitionSpec, kind: pa.DataType) -> ValueSpan | None:
     checks = (pa.types.is_integer, pa.types.is_boolean, pa.types.is_decimal, pa.types.is_string, is_time)
     if not any(check(kind) for check in (*checks, pa.types.is_large_string)):
         return None

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from connectors.base import Comparison
+from connectors.base import ColumnComparison
 from connectors.coerce import BLANKS
 
 EPOCH = dt.date(1970, 1, 1)
@@ -25,7 +25,7 @@ _DAY = 86_400_000_000
 
 
 @dataclass(frozen=True)
-class Span:
+class ValueSpan:
     """The values of a column in a file: none is below `low` or above `high`, both None if there are only nulls.
 
     A date is in days and an instant in microseconds since 1970.
@@ -35,7 +35,7 @@ class Span:
     high: Any
     has_nulls: bool
 
-    def excludes(self, comparison: Comparison) -> bool:
+    def excludes(self, comparison: ColumnComparison) -> bool:
         """Return True if the comparison is false for each record; not if it may be unknown."""
         if self.has_nulls or self.low is None or self._may_be_blank:
             return False
@@ -57,11 +57,11 @@ class Span:
         return isinstance(self.low, str) and any(self.low[:1] <= blank <= self.high[:1] for blank in BLANKS)
 
 
-Spans = Mapping[str, Span]
+Spans = Mapping[str, ValueSpan]
 """The spans of a file by column, without columns whose values are unknown."""
 
 
-def excluded(spans: Spans, comparisons: Sequence[Comparison]) -> bool:
+def excluded(spans: Spans, comparisons: Sequence[ColumnComparison]) -> bool:
     """Return True if a comparison is false for each record of the file."""
     return any(
         comparison.column in spans and spans[comparison.column].excludes(comparison) for comparison in comparisons
@@ -69,19 +69,19 @@ def excluded(spans: Spans, comparisons: Sequence[Comparison]) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """A date or an aware time as a number, as in a `Span`; other values as they are."""
+    """A date or an aware time as a number, as in a `ValueSpan`; other values as they are."""
     if isinstance(value, dt.datetime):
         return (value - _MIDNIGHT) // MICROSECOND
     return (value - EPOCH).days if isinstance(value, dt.date) else value
 
 
-def span(kind: pa.DataType, low: Any, high: Any, *, has_nulls: bool) -> Span | None:
+def span(kind: pa.DataType, low: Any, high: Any, *, has_nulls: bool) -> ValueSpan | None:
     """The span of plain values; None if a date or time between them may be read as empty."""
     if low is not None and is_time(kind):
         unit = 1 if pa.types.is_date(kind) else _DAY
         if not _DAYS[0] * unit <= low <= high <= _DAYS[1] * unit:
             return None
-    return Span(low, high, has_nulls)
+    return ValueSpan(low, high, has_nulls)
 
 
 def is_time(kind: pa.DataType) -> bool:

@@ -1,4 +1,4 @@
-"""What sources of type `delta` and `iceberg` have in common: each run reads one version of a table.
+"""The common part of sources of type `delta` and `iceberg`: each run reads one version of a table.
 
 A table is opened once and stays at that version until `renew`, so all reads of a run see the same records while other
 programs write. Values are those of a Parquet file with the same records.
@@ -17,7 +17,7 @@ import duckdb
 import pyarrow as pa
 from pydantic import SecretStr
 
-from connectors.base import Comparison, DatasetSettings, Scan, UnreadableCells
+from connectors.base import ColumnComparison, DatasetSettings, Scan, UnreadableCells
 from connectors.batches import gathered, sliced
 from connectors.coerce import Coercion
 from connectors.declared import Declared, Notation, declared
@@ -56,12 +56,12 @@ class PinnedTable(Protocol):
     inexact: Inexact
     """Columns that the library would change."""
 
-    def select(self, comparisons: Sequence[Comparison]) -> Part:
+    def select(self, comparisons: Sequence[ColumnComparison]) -> TablePart:
         """Choose the files to read by comparisons of columns of the schema. Raises a ConnectorError."""
 
 
 @dataclass(frozen=True)
-class Part:
+class TablePart:
     """The files of a table that are read, and the number of records in the others.
 
     `batches` returns the columns, in this order, in the library's types. It raises a ConnectorError, also in the
@@ -110,7 +110,7 @@ class LakeSource(ABC):
     def scan(self, dataset: LakeDataset, columns: Sequence[str]) -> Scan:
         return self.select(dataset, columns, ())
 
-    def select(self, dataset: LakeDataset, columns: Sequence[str], comparisons: Sequence[Comparison]) -> Scan:
+    def select(self, dataset: LakeDataset, columns: Sequence[str], comparisons: Sequence[ColumnComparison]) -> Scan:
         """See connectors.base.Selective."""
         reading = self._reading(dataset, columns)
         reading.refuse_inexact()
@@ -206,7 +206,7 @@ class _Reading:
                 self.values.close()
                 raise ColumnRefused(self.place, name, self.table.inexact[name])
 
-    def vectors(self, part: Part) -> Iterator[pa.RecordBatch]:
+    def vectors(self, part: TablePart) -> Iterator[pa.RecordBatch]:
         """The records in the types of the library. Raises a ConnectorError."""
         batches = naming_column(self.place, part.batches, self.stored.names, self.table.schema.names)
         # A library returns the same column in different types, such as large texts from some files.
@@ -226,7 +226,9 @@ def _plain_alone(batch: pa.RecordBatch) -> pa.RecordBatch:
         return values.batch(batch)
 
 
-def _as_stored(dataset: LakeDataset, schema: pa.Schema, comparisons: Sequence[Comparison]) -> list[Comparison]:
+def _as_stored(
+    dataset: LakeDataset, schema: pa.Schema, comparisons: Sequence[ColumnComparison]
+) -> list[ColumnComparison]:
     """The comparisons by the table's names, of columns whose stored values are those that rules compare."""
     fields = dict(zip(stable_names(schema.names), schema, strict=True))
     same = {
@@ -242,7 +244,7 @@ def _is_naive(kind: pa.DataType) -> bool:
     return pa.types.is_timestamp(kind) and kind.tz is None
 
 
-def _batches(reading: _Reading, part: Part, coercion: Coercion) -> Iterator[pa.RecordBatch]:
+def _batches(reading: _Reading, part: TablePart, coercion: Coercion) -> Iterator[pa.RecordBatch]:
     for batch in gathered(reading.vectors(part), ROWS):
         yield coercion.batch(pa.RecordBatch.from_arrays(reading.plain(batch).columns, names=list(reading.names)))
 

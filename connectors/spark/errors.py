@@ -54,7 +54,7 @@ def database_address(jdbc: str | None) -> str | None:
 
 
 def database_reason(error: Exception) -> str | None:
-    """What the database or its driver said, if the error is theirs."""
+    """The message of the database or its driver, if the error is theirs."""
     texts = [str(error)]
     cause: Any = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
     while cause is not None:

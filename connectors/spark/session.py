@@ -30,7 +30,7 @@ _SETTINGS = {
     # An exact difference of decimals, or an error; never a rounded one.
     "spark.sql.decimalOperations.allowPrecisionLoss": "false",
 }
-"""What our statements need to mean what they say, in every session of ours."""
+"""Settings of every session of ours, without which our statements would mean something else."""
 
 _lock = threading.Lock()
 _created: dict[str, int] = {}

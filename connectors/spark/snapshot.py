@@ -22,7 +22,7 @@ from connectors.spark.columns import SparkColumn
 from connectors.spark.session import Connection, in_session
 from connectors.spark.settings import SparkDataset
 from connectors.spark.tables import OpenedTable, Tables
-from connectors.sql.reading import AnswerColumn, AsDeclared, Reading, wall_zone
+from connectors.sql.reading import AnswerColumn, AnswerReader, AsDeclared, wall_zone
 
 
 def view_name(dataset: SparkDataset) -> str:
@@ -66,7 +66,7 @@ class SparkSnapshot:
         self._connection, self._session, self._tables = connection, session, tables
         self._announced: dict[str, tuple[SparkDataset, dict[str, None]]] = {}
         self._frames: list[Any] = []
-        self._readings: list[Reading] = []
+        self._readings: list[AnswerReader] = []
 
     def announce(self, dataset: SparkDataset, names: Sequence[str]) -> None:
         """Remember the columns that the queries of this snapshot read."""
@@ -117,12 +117,12 @@ class SparkSnapshot:
         ]
         declaring = (c.type.notation for c in statement.selected_columns if isinstance(c.type, AsDeclared))
         notation = next(declaring, Notation(timezone=wall_zone([column.kind for column in asked])))
-        reading = Reading(asked, notation, self._connection.place)
+        reading = AnswerReader(asked, notation, self._connection.place)
         self._readings.append(reading)
         return pa.RecordBatchReader.from_batches(reading.schema, _batches(table, reading))
 
 
-def _batches(table: pa.Table, reading: Reading) -> Iterator[pa.RecordBatch]:
+def _batches(table: pa.Table, reading: AnswerReader) -> Iterator[pa.RecordBatch]:
     for batch in table.to_batches():
         yield from reading.arrow(batch)
 

@@ -29,7 +29,7 @@ from connectors.spark.settings import SparkDataset, SparkSettings
 from connectors.spark.snapshot import kept, opened, opened_table, view_name
 from connectors.spark.tables import OpenedTable, SparkTables, Tables
 from connectors.sql.errors import ErrorContext
-from connectors.sql.reading import Reading
+from connectors.sql.reading import AnswerReader
 from connectors.sql.settings import seconds
 from connectors.sql.stand_in import stand_in
 
@@ -131,10 +131,10 @@ class SparkSource:
         dataset.must_have(self.name, dataset.columns, [column.name for column in table.columns])
         return session, table
 
-    def _reading(self, selected: Sequence[SparkColumn], dataset: SparkDataset) -> Reading:
-        return Reading([column.answer(dataset) for column in selected], dataset.notation, self._place)
+    def _reading(self, selected: Sequence[SparkColumn], dataset: SparkDataset) -> AnswerReader:
+        return AnswerReader([column.answer(dataset) for column in selected], dataset.notation, self._place)
 
-    def _batches(self, session: Any, copy: Any, reading: Reading) -> Iterator[pa.RecordBatch]:
+    def _batches(self, session: Any, copy: Any, reading: AnswerReader) -> Iterator[pa.RecordBatch]:
         with self._connection.running(session):
             counts = copy.selectExpr("spark_partition_id() AS partition").groupBy("partition").count().toArrow()
         for numbers in slices(counts.column("partition").to_pylist(), counts.column("count").to_pylist()):

@@ -31,7 +31,7 @@ EXTRAS = {
     "pymssql": "reconcile-runner[mssql]",
     "oracledb": "reconcile-runner[oracle]",
 }
-"""What to install for a dialect or a driver of other databases, by its name in a URL or its module."""
+"""The package to install for a dialect or driver of another database, by its name in a URL or its module."""
 _NO_URL = (
     "this is not a database URL; write dialect://user:password@host:port/database, with special characters of the "
     "password %-encoded, or sqlite:///file.db"

@@ -62,7 +62,7 @@ class TableShape:
 
 
 @dataclass(frozen=True)
-class Link:
+class TableLink:
     """Columns of a table that refer to those of another; `soft`: declared in YAML, unknown to the database."""
 
     table: TableShape

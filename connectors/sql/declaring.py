@@ -1,4 +1,4 @@
-"""What a database says about its tables, to propose how they are declared: names and keys."""
+"""The names and keys of a database's tables, to propose how they are declared."""
 
 from __future__ import annotations
 

@@ -216,7 +216,7 @@ class DuckDbSource:
         return con, self._underway.begin(con.interrupt)
 
     def _stamp(self) -> tuple[object, ...]:
-        """What a commit changes of the database file or the log beside it."""
+        """A value that every commit changes, from the database file and the log beside it."""
         with looking(self.name, self.path):
             files = [path.stat() for path in (self.path, Path(f"{self.path}.wal")) if path.exists()]
         return tuple((file.st_ino, file.st_size, file.st_mtime_ns) for file in files)

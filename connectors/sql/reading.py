@@ -63,7 +63,7 @@ class AsDeclared(sa.types.TypeDecorator[Any]):
         return dialect.type_descriptor(self.kind)
 
 
-class Reading:
+class AnswerReader:
     """Converts driver values to the batches of one answer; counts unreadable values."""
 
     def __init__(self, columns: Sequence[AnswerColumn], notation: Notation, place: ErrorContext) -> None:

@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from connectors.errors import PrimaryRefused, ReplicaBehind, ReplicaRefused
 from connectors.sql import replication
 from connectors.sql.errors import ErrorContext
-from connectors.sql.replication import Ask, Standing
+from connectors.sql.replication import Ask, ServerState
 from connectors.sql.stop import read_of
 from connectors.sql.stream import translated_errors
 
@@ -96,17 +96,17 @@ class Replica:
         if replication.diverges(there.position, goal.position, later.position):
             raise self._refused(f"has changes that its primary at {self.primary_place.where} does not have")
 
-    def _standing(self, ask: Ask) -> Standing:
+    def _standing(self, ask: Ask) -> ServerState:
         return (replication.postgresql if self.place.dialect == "postgresql" else replication.mariadb)(ask)
 
-    def _must_lead(self, primary: Standing) -> None:
+    def _must_lead(self, primary: ServerState) -> None:
         where, source = self.primary_place.where, self.place.source
         if not primary.leads:
             raise PrimaryRefused(source, where, "is itself a replica, and does not report what its primary committed")
         if not primary.position:
             raise PrimaryRefused(source, where, "writes no binary log, so it has no replica")
 
-    def _must_follow(self, there: Standing, primary: Standing) -> None:
+    def _must_follow(self, there: ServerState, primary: ServerState) -> None:
         at = f"the primary at {self.primary_place.where}"
         if not there.follows:
             raise self._refused("is not a replica: it was promoted, its replication was stopped, or it never was one")

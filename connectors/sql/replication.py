@@ -36,7 +36,7 @@ _UNITS = ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB"))
 
 
 @dataclass(frozen=True)
-class Standing:
+class ServerState:
     """A server at one moment.
 
     `follows`: it repeats what a primary does. `leads`: others may change it too. `cluster` is the same for a primary
@@ -54,10 +54,10 @@ class Standing:
     has_own_changes: bool = False
 
 
-def postgresql(ask: Ask) -> Standing:
+def postgresql(ask: Ask) -> ServerState:
     follows, cluster, database, schemas, position, page, file = ask(_POSTGRESQL)
     end = position if follows else _record_end(position, page, file)
-    return Standing(follows, not follows, cluster, database, schemas, {"log": ("", end)})
+    return ServerState(follows, not follows, cluster, database, schemas, {"log": ("", end)})
 
 
 def _record_end(position: int, page: int, file: int) -> int:
@@ -66,11 +66,11 @@ def _record_end(position: int, page: int, file: int) -> int:
     return position - header if position % page == header else position
 
 
-def mariadb(ask: Ask) -> Standing:
+def mariadb(ask: Ask) -> ServerState:
     current, repeated, database, is_writable, is_running = ask(_MARIADB)
     follows, position = bool(is_running), _gtids(current)
     has_own_changes = follows and position != _gtids(repeated)
-    return Standing(follows, bool(is_writable) or not follows, "", database, "", position, has_own_changes)
+    return ServerState(follows, bool(is_writable) or not follows, "", database, "", position, has_own_changes)
 
 
 def _gtids(text: str) -> Position:

@@ -17,10 +17,10 @@ from connectors.declared import Notation
 from connectors.sql.address import Deadline
 from connectors.sql.columns import Base, regclass
 from connectors.sql.errors import ErrorContext
-from connectors.sql.reading import AnswerColumn, AsDeclared, Kind, Reading, misfit, wall_zone
+from connectors.sql.reading import AnswerColumn, AnswerReader, AsDeclared, Kind, misfit, wall_zone
 from connectors.sql.settings import SqlDataset
 from connectors.sql.stop import read_of
-from connectors.sql.stream import Rows, close_connection, translated_errors
+from connectors.sql.stream import DriverRows, close_connection, translated_errors
 from connectors.sql.values import NOT_BOOLEAN, Unfit
 
 _KEPT_UNIQUE = sa.text(
@@ -113,9 +113,9 @@ class SqlSnapshot:
         self._connection, self._based, self._place = connection, based, place
         self._read_under_way = read_of(connection)
         self._deadline = Deadline(connection, seconds)
-        self._open: list[Rows] = []
-        self._readings: list[Reading] = []
-        self._rereadings: list[Reading] = []
+        self._open: list[DriverRows] = []
+        self._readings: list[AnswerReader] = []
+        self._rereadings: list[AnswerReader] = []
         self._booleans: set[str] = set()
 
     def query(self, statement: sa.Select[Any]) -> pa.RecordBatchReader:
@@ -125,7 +125,7 @@ class SqlSnapshot:
             raise RuntimeError("MariaDB sends one answer at a time: read the last one to its end before the next query")
         with translated_errors(self._place, self._read_under_way):
             self._must_be_booleans(statement)
-            rows = Rows(self._connection, statement, self._deadline)
+            rows = DriverRows(self._connection, statement, self._deadline)
         self._open.append(rows)
         return self._read(rows, statement)
 
@@ -137,7 +137,7 @@ class SqlSnapshot:
         with translated_errors(self._place, self._read_under_way):
             if compared:
                 self._must_be_booleans(statement)
-            rows = Rows(self._connection, statement, self._deadline, whole=True)
+            rows = DriverRows(self._connection, statement, self._deadline, whole=True)
         return self._read(rows, statement, compared=compared).read_all()
 
     def unique(self, dataset: SqlDataset, columns: Sequence[str]) -> bool:
@@ -160,18 +160,18 @@ class SqlSnapshot:
         for rows in self._open:
             rows.close(cut=True)
 
-    def _read(self, rows: Rows, statement: sa.Select[Any], *, compared: bool = True) -> pa.RecordBatchReader:
+    def _read(self, rows: DriverRows, statement: sa.Select[Any], *, compared: bool = True) -> pa.RecordBatchReader:
         columns = list(statement.selected_columns)
         named = zip(rows.result.keys(), columns, strict=True)
         asked_columns = [_answer_column(name, column, compared=compared) for name, column in named]
         declaring = (column.type.notation for column in columns if isinstance(column.type, AsDeclared))
         notation = next(declaring, Notation(timezone=wall_zone([column.kind for column in asked_columns])))
-        reading = Reading(asked_columns, notation, self._place)
+        reading = AnswerReader(asked_columns, notation, self._place)
         rereads = statement.get_execution_options().get("rereads")
         (self._rereadings if rereads else self._readings).append(reading)
         return pa.RecordBatchReader.from_batches(reading.schema, self._batches(rows, reading))
 
-    def _batches(self, rows: Rows, reading: Reading) -> Iterator[pa.RecordBatch]:
+    def _batches(self, rows: DriverRows, reading: AnswerReader) -> Iterator[pa.RecordBatch]:
         try:
             with translated_errors(self._place, self._read_under_way):
                 for part in rows:

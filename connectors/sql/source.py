@@ -36,7 +36,7 @@ from connectors.sql.columns import Base, SqlColumn, columns, unfit_in_sqlite
 from connectors.sql.connector import SqlConnector
 from connectors.sql.declaring import unique_keys, without_ours
 from connectors.sql.errors import ErrorContext
-from connectors.sql.reading import AnswerColumn, AsDeclared, Reading
+from connectors.sql.reading import AnswerColumn, AnswerReader, AsDeclared
 from connectors.sql.replica import Replica
 from connectors.sql.row_security import hidden_rows
 from connectors.sql.settings import SqlDataset, SqlSettings, seconds
@@ -108,7 +108,9 @@ class SqlSource(SqlConnector, Changing):
             base, all_columns = self._columns(connection, dataset)
             with translated_errors(self._place, read_of(connection)):
                 unfit = unfit_in_sqlite(connection, base, all_columns) if self.dialect == "sqlite" else set()
-        reading = Reading([_answer_column(column, dataset) for column in all_columns], dataset.notation, self._place)
+        reading = AnswerReader(
+            [_answer_column(column, dataset) for column in all_columns], dataset.notation, self._place
+        )
         reading.close()
         fields = []
         for field, column in zip(reading.schema, all_columns, strict=True):
@@ -131,7 +133,9 @@ class SqlSource(SqlConnector, Changing):
         except BaseException:
             close_connection(connection)
             raise
-        reading = Reading([_answer_column(by_name[name], dataset) for name in columns], dataset.notation, self._place)
+        reading = AnswerReader(
+            [_answer_column(by_name[name], dataset) for name in columns], dataset.notation, self._place
+        )
         stream: RowStream | AdbcStream
         if self.dialect == "postgresql" and has_adbc():
             close_connection(connection)

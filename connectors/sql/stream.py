@@ -14,7 +14,7 @@ from sqlalchemy.dialects import postgresql
 from connectors.errors import ReadStopped, SourceUnreachable
 from connectors.sql.address import Deadline, libpq_uri, postgresql_session
 from connectors.sql.errors import ErrorContext, translated
-from connectors.sql.reading import ROWS, Reading
+from connectors.sql.reading import ROWS, AnswerReader
 from connectors.sql.replication import Ask
 from connectors.sql.stop import connected_adbc, read_of
 from connectors.underway import Read
@@ -53,7 +53,7 @@ class RowStream:
         self,
         connection: sa.Connection,
         statement: sa.Executable,
-        reading: Reading,
+        reading: AnswerReader,
         place: ErrorContext,
         deadline: Deadline,
     ) -> None:
@@ -61,7 +61,7 @@ class RowStream:
         self._read = read_of(connection)
         try:
             with translated_errors(place, self._read):
-                self._rows = Rows(connection, statement, deadline)
+                self._rows = DriverRows(connection, statement, deadline)
         except BaseException:
             self._release()
             raise
@@ -91,7 +91,7 @@ class AdbcStream:
         url: sa.URL,
         seconds: float,
         statement: sa.Executable,
-        reading: Reading,
+        reading: AnswerReader,
         place: ErrorContext,
         stops: int,
         ready: Callable[[Ask], None] | None = None,
@@ -165,7 +165,7 @@ class AdbcStream:
             raise translated(error, self._place, self._stops) from None
 
 
-class Rows:
+class DriverRows:
     """The driver's rows of one select, in pieces.
 
     `whole`: the server sends all of them before we read the first. For a cursor, which streams, PostgreSQL uses only

@@ -16,7 +16,7 @@ BEGUN = "reading workbook "
 """The prefix of a line on the child's standard error; the position of the workbook to be read follows."""
 
 
-class Impure(Exception):
+class NeedsCellReader(Exception):
     """This sheet must be read cell by cell."""
 
 
@@ -47,7 +47,7 @@ class ErrorCell:
 
 
 @dataclass(frozen=True)
-class Block:
+class RowBlock:
     """Consecutive rows; the first has the number `first`, counted from 1. All begin at the same column."""
 
     first: int
@@ -59,14 +59,14 @@ def is_day(number: float) -> bool:
     return 0 <= number < 60 or number >= 61
 
 
-NOTHING = Block(1, [])
+NOTHING = RowBlock(1, [])
 """Sent first, so that the consumer can do other work while the reader starts."""
 
 
-def blocks(rows: Iterable[list[Any]]) -> Iterator[Block]:
+def blocks(rows: Iterable[list[Any]]) -> Iterator[RowBlock]:
     coming, first = iter(rows), 1
     while batch := list(islice(coming, ROWS)):
-        yield Block(first, batch)
+        yield RowBlock(first, batch)
         first += ROWS
 
 
@@ -74,9 +74,11 @@ class FooterMissing(Exception):
     """The sheet has fewer filled rows than its footer."""
 
 
-def without_footer(arriving: Iterator[Block], rows: int, is_filled: Callable[[list[Any]], bool]) -> Iterator[Block]:
+def without_footer(
+    arriving: Iterator[RowBlock], rows: int, is_filled: Callable[[list[Any]], bool]
+) -> Iterator[RowBlock]:
     """The blocks without the last filled rows. Raises FooterMissing."""
-    waiting: deque[tuple[Block, int]] = deque()
+    waiting: deque[tuple[RowBlock, int]] = deque()
     filled = 0
     for block in arriving:
         waiting.append((block, sum(map(is_filled, block.rows))))

@@ -25,14 +25,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from connectors.workbook.blocks import Impure
+from connectors.workbook.blocks import NeedsCellReader
 from connectors.workbook.digits import ROUNDED, all_shown, shown
 
 PLACES = 12
 
 
 @dataclass(frozen=True)
-class Wish:
+class TextForm:
     """The form of a column's cells if it becomes text; `force`: it always does. `approximate`: numbers as stored."""
 
     force: bool = False
@@ -45,7 +45,7 @@ class Wish:
 class ColumnOfCells:
     """One column growing batch by batch, each kept as compactly as its cells allow."""
 
-    wish: Wish = field(default_factory=Wish)
+    text_form: TextForm = field(default_factory=TextForm)
     nulls: frozenset[str] = frozenset()
     kinds: set[str] = field(default_factory=set)
     parts: list[tuple[str, Any]] = field(default_factory=list)
@@ -109,7 +109,7 @@ class ColumnOfCells:
         """Make rounded numbers null and return their positions; none if the column may be approximate."""
         positions: list[int] = []
         start = 0
-        for place, (kind, part) in enumerate([] if self.wish.approximate else self.parts):
+        for place, (kind, part) in enumerate([] if self.text_form.approximate else self.parts):
             if kind in ("number", "mixed") and (rounded := _rounded(part)):
                 positions += [start + i for i in rounded]
                 values = part if isinstance(part, list) else part.to_pylist()
@@ -121,11 +121,11 @@ class ColumnOfCells:
     def finished(self) -> pa.ChunkedArray[Any]:
         """All cells in the column's one type."""
         kinds = self.kinds
-        if self.wish.force or not kinds or (len(kinds) > 1 and kinds != {"date", "time"}):
+        if self.text_form.force or not kinds or (len(kinds) > 1 and kinds != {"date", "time"}):
             arrow: pa.DataType = pa.string()
-            return pa.chunked_array([_as_text(kind, part, self.wish) for kind, part in self.parts], arrow)
+            return pa.chunked_array([_as_text(kind, part, self.text_form) for kind, part in self.parts], arrow)
         if kinds == {"number"}:
-            return _numbers(self.parts, self.wish)
+            return _numbers(self.parts, self.text_form)
         arrow = {"text": pa.string(), "boolean": pa.bool_(), "date": pa.date32()}.get(min(kinds), pa.timestamp("us"))
         if "time" in kinds:
             arrow = pa.timestamp("us")
@@ -139,8 +139,8 @@ def _cells(kind: str, part: Any) -> Sequence[Any]:
     return cells
 
 
-def typed(cells: pa.Array[Any], wish: Wish) -> tuple[str, pa.Array[Any]]:
-    """The kind of a typed column and its cells in our form. Raises Impure.
+def typed(cells: pa.Array[Any], text_form: TextForm) -> tuple[str, pa.Array[Any]]:
+    """The kind of a typed column and its cells in our form. Raises NeedsCellReader.
 
     Readers disagree about a time of day and about a day outside SURE.
     """
@@ -153,13 +153,13 @@ def typed(cells: pa.Array[Any], wish: Wish) -> tuple[str, pa.Array[Any]]:
     if pa.types.is_null(cells.type):
         return "", cells
     if not pa.types.is_timestamp(cells.type) or not _is_sure(cells):
-        raise Impure
+        raise NeedsCellReader
     days = cells.cast(pa.date32(), safe=False)
     midnight = pc.equal(days.cast(cells.type), cells)
     if pc.all(midnight).as_py() is not False:
         return "date", days
-    if wish.force and pc.any(midnight).as_py():
-        raise Impure
+    if text_form.force and pc.any(midnight).as_py():
+        raise NeedsCellReader
     return "time", cells.cast(pa.timestamp("us"))
 
 
@@ -235,13 +235,13 @@ def _converted(kind: str, part: Any, arrow: pa.DataType) -> pa.Array[Any]:
     return array
 
 
-def _numbers(parts: list[tuple[str, Any]], wish: Wish) -> pa.ChunkedArray[Any]:
+def _numbers(parts: list[tuple[str, Any]], text_form: TextForm) -> pa.ChunkedArray[Any]:
     if all(_is_whole(part) for kind, part in parts if kind):
         return _whole_numbers(parts)
     texts: list[pa.Array[Any]] = []
     for place, (kind, part) in enumerate(parts):
         texts.append(pa.nulls(part, pa.string()) if kind == "" else _digits(part))
-        meant = part if kind == "" or wish.approximate else _as_shown(part, texts[-1])
+        meant = part if kind == "" or text_form.approximate else _as_shown(part, texts[-1])
         if meant is not part:
             parts[place], texts[-1] = (kind, meant), _digits(meant)
     if all(_is_whole(part) for kind, part in parts if kind):
@@ -307,24 +307,30 @@ def number(value: float | Decimal) -> str:
     return "0" if plain == "-0" else plain
 
 
-def _as_text(kind: str, part: Any, wish: Wish) -> pa.Array[Any]:
+def _as_text(kind: str, part: Any, text_form: TextForm) -> pa.Array[Any]:
     if kind == "":
         return pa.nulls(part, pa.string())
     if kind == "text":
         texts: pa.Array[Any] = part
         return texts
     values = part if isinstance(part, list) else part.to_pylist()
-    return pa.array([text_of(value, wish) for value in values], pa.string())
+    return pa.array([text_of(value, text_form) for value in values], pa.string())
 
 
-def text_of(value: Any, wish: Wish) -> str | None:
-    """A cell as text, in the form of the wish; None for an empty one."""
+def text_of(value: Any, text_form: TextForm) -> str | None:
+    """A cell as text, in the form of the text_form; None for an empty one."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float, Decimal)):
-        return number(value if wish.approximate else shown(value)).replace(".", wish.mark)
+        return number(value if text_form.approximate else shown(value)).replace(".", text_form.mark)
     if isinstance(value, dt.date):
-        return value.strftime(wish.form) if wish.form else value.isoformat() if type(value) is dt.date else str(value)
+        return (
+            value.strftime(text_form.form)
+            if text_form.form
+            else value.isoformat()
+            if type(value) is dt.date
+            else str(value)
+        )
     return str(value)

@@ -21,7 +21,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from connectors.workbook.blocks import BEGUN, NOTHING, Block, Impure, NotInWorkbook, TooMuch, blocks
+from connectors.workbook.blocks import BEGUN, NOTHING, NeedsCellReader, NotInWorkbook, RowBlock, TooMuch, blocks
 
 TURN = 0.0005
 """Seconds a thread runs before another may: a parser that waits for its turn leaves a processor idle."""
@@ -41,7 +41,7 @@ class _Alone:
             raise ModuleNotFoundError(fullname, name=fullname)
 
 
-Sheets = Iterator[tuple[str, Iterator[Block]]]
+Sheets = Iterator[tuple[str, Iterator[RowBlock]]]
 """Sheets in the order of the workbook, by name; those without cells may be left out. Each is read before the next."""
 
 
@@ -95,7 +95,7 @@ def _obey(order: dict[str, Any]) -> dict[str, Any]:
     try:
         if all(file["kind"] == "xlsx" for file in order["files"]):
             return _pure(order)
-    except Impure:
+    except NeedsCellReader:
         pass  # some column holds several kinds of cells: the reader of single cells takes it
     return _written(order)
 
@@ -160,16 +160,16 @@ def _old(file: dict[str, Any], path: Path) -> Book:  # noqa: ARG001 - as the oth
 
 def _pure(order: dict[str, Any]) -> dict[str, Any]:
     if order["skip_footer"]:
-        raise Impure  # that reader types whole columns at once, including a footer
+        raise NeedsCellReader  # that reader types whole columns at once, including a footer
     from connectors.workbook import xlsx  # noqa: PLC0415
 
     tables: list[Any] = []
     for file in _begun(order):
         arriving = xlsx.read(Path(file["path"]), _chosen(order, _opened(file)), order)
         first = list(islice(arriving, 1))  # while it parses, it loads modules that type the columns
-        from connectors.workbook.table import pure_tables, write  # noqa: PLC0415
+        from connectors.workbook.table import typed_tables, write  # noqa: PLC0415
 
-        tables += pure_tables(order, file["name"], chain(first, arriving))
+        tables += typed_tables(order, file["name"], chain(first, arriving))
     return write(order, tables, are_pure=True)
 
 

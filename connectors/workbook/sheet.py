@@ -28,7 +28,7 @@ SheetRow = tuple[str, str, int]
 
 
 @dataclass(frozen=True)
-class Part:
+class SheetPart:
     """The number of records of one sheet of a workbook, `file` being its name."""
 
     file: str
@@ -46,7 +46,7 @@ class Sheet:
     """
 
     path: Path
-    parts: Sequence[Part]
+    parts: Sequence[SheetPart]
     columns: tuple[str, ...]
     rounded: Mapping[str, tuple[int, SheetRow]]
     header: SheetRow
@@ -108,7 +108,7 @@ class Sheet:
                 )
                 start = end
 
-    def _named(self, start: int, end: int, name: Callable[[Part], str]) -> pa.Array[Any]:
+    def _named(self, start: int, end: int, name: Callable[[SheetPart], str]) -> pa.Array[Any]:
         """The names of the workbooks or the sheets of the records from `start` to before `end`."""
         names, begin = [], 0
         for part in self.parts:

@@ -193,7 +193,7 @@ class WorkbookSource:
         if key not in self._read:
             self._start(order, files, key)
             from connectors.filled import confirm_columns  # noqa: PLC0415 - as below
-            from connectors.workbook.sheet import Part, Sheet  # noqa: PLC0415 - the child works while this is loaded
+            from connectors.workbook.sheet import Sheet, SheetPart  # noqa: PLC0415 - the child works while this is loaded
 
             answer = self._ask(order, files, key)
             rounded = {name: (count, tuple(place)) for name, (count, place) in answer["rounded"].items()}
@@ -201,7 +201,7 @@ class WorkbookSource:
             confirm_columns(files[0].name, dataset.fill, columns)
             self._read[key] = Sheet(
                 Path(order["target"]),
-                [Part(*part) for part in answer["parts"]],
+                [SheetPart(*part) for part in answer["parts"]],
                 columns,
                 rounded,
                 header,
@@ -212,7 +212,7 @@ class WorkbookSource:
 
     def _order(self, dataset: WorkbookDataset) -> tuple[str, dict[str, Any], list[OpenedFile]]:
         """A key that is unique for the order and the state of the files; the order; the files."""
-        wishes = {name: _wish(kind, _notation(dataset).mark) for name, kind in _kinds(dataset).items()}
+        text_forms = {name: _text_form(kind, _notation(dataset).mark) for name, kind in _kinds(dataset).items()}
         names = [dataset.sheet] if isinstance(dataset.sheet, str) else dataset.sheet
         order = {
             "list": False,
@@ -223,7 +223,7 @@ class WorkbookSource:
             "skip_footer": dataset.skip_footer,
             "fill": dataset.fill,
             "nulls": dataset.null_values,
-            "wishes": wishes,
+            "text_forms": text_forms,
         }
         files = self._files()
         key = json.dumps([order, *([file.name, *file.stamp] for file in files)])
@@ -358,7 +358,7 @@ def _notation(dataset: WorkbookDataset) -> Notation:
     return Notation(dataset.decimal, dataset.null_values, dataset.timezone)
 
 
-def _wish(kind: Declared, mark: str) -> dict[str, Any]:
+def _text_form(kind: Declared, mark: str) -> dict[str, Any]:
     """The form of the cells of a declared column with mixed kinds, so that its text can be read as declared."""
     number = kind.word in ("integer", "decimal", "float") or kind.epoch is not None
     form = kind.formats[0] if kind.formats and "%z" not in kind.formats[0] else None

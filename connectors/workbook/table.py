@@ -11,11 +11,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from connectors.headers import repeated, stable_names
-from connectors.workbook.blocks import Block, ErrorCell, FooterMissing, Impure, NotInWorkbook, without_footer
-from connectors.workbook.cells import ColumnOfCells, Wish, text_of, typed
+from connectors.workbook.blocks import (
+    ErrorCell,
+    FooterMissing,
+    NeedsCellReader,
+    NotInWorkbook,
+    RowBlock,
+    without_footer,
+)
+from connectors.workbook.cells import ColumnOfCells, TextForm, text_of, typed
 
 if TYPE_CHECKING:
-    from connectors.workbook.xlsx import Pure
+    from connectors.workbook.xlsx import TypedSheet
 
 FileSheet = tuple[str, str]
 """The name of a workbook, and a sheet of it."""
@@ -29,7 +36,7 @@ class SheetEmpty(Exception):
     """The sheet has no filled row."""
 
 
-def tables_of(order: Mapping[str, Any], file: str, sheets: Iterable[tuple[str, Iterator[Block]]]) -> list[Table]:
+def tables_of(order: Mapping[str, Any], file: str, sheets: Iterable[tuple[str, Iterator[RowBlock]]]) -> list[Table]:
     """The sheets of a workbook but for empty ones. Raises NotInWorkbook, also if all are empty."""
     tables: list[Table] = []
     for sheet, arriving in sheets:
@@ -38,8 +45,8 @@ def tables_of(order: Mapping[str, Any], file: str, sheets: Iterable[tuple[str, I
     return _not_empty(tables)
 
 
-def pure_tables(order: Mapping[str, Any], file: str, sheets: Iterable[Pure]) -> list[Table]:
-    """The sheets of a workbook whose columns are already typed. Raises Impure and NotInWorkbook."""
+def typed_tables(order: Mapping[str, Any], file: str, sheets: Iterable[TypedSheet]) -> list[Table]:
+    """The sheets of a workbook whose columns are already typed. Raises NeedsCellReader and NotInWorkbook."""
     tables: list[Table] = []
     for sheet in sheets:
         tables.append(Table((file, sheet.sheet), 1, list(sheet.header), order))
@@ -57,14 +64,14 @@ def write(order: Mapping[str, Any], tables: Sequence[Table], *, are_pure: bool =
     """Write `_row`, =NAME columns, and !NAME columns that mark error cells.
 
     Each column has one type over all sheets. Returns the names, the renamed repeated ones, the place of the first
-    header, the rounded cells, and the file, name and number of records of each sheet. Raises NotInWorkbook, and Impure
-    for pure sheets that hold different kinds of cells.
+    header, the rounded cells, and the file, name and number of records of each sheet. Raises NotInWorkbook, and
+    NeedsCellReader for typed sheets that hold different kinds of cells.
     """
     first = tables[0]
     rows = [row for table in tables for row in table.rows]
     columns = _united(tables)
     if are_pure and any(len(column.kinds) > 1 for column, _ in columns.values()):
-        raise Impure
+        raise NeedsCellReader
     rounded: dict[str, tuple[int, SheetRow]] = {}
     fields: list[tuple[str, pa.DataType]] = [("_row", pa.int64())]
     arrays: list[Any] = [pa.array(rows, pa.int64())]
@@ -88,7 +95,7 @@ def write(order: Mapping[str, Any], tables: Sequence[Table], *, are_pure: bool =
     }
 
 
-def _of_sheet(order: Mapping[str, Any], sheet: FileSheet, arriving: Iterator[Block]) -> Table:
+def _of_sheet(order: Mapping[str, Any], sheet: FileSheet, arriving: Iterator[RowBlock]) -> Table:
     row, header, below = _header(sheet[1], order["header_row"], arriving)
     if {ErrorCell} == {type(cell) for cell in header if cell not in BLANK}:
         raise NotInWorkbook("errors", [], sheet[1])
@@ -125,7 +132,9 @@ def _sheet_at(tables: Sequence[Table], position: int) -> FileSheet:
     return next(table.sheet for table, end in zip(tables, ends, strict=True) if position < end)
 
 
-def _header(sheet: str, header_row: int | None, arriving: Iterator[Block]) -> tuple[int, list[Any], Iterator[Block]]:
+def _header(
+    sheet: str, header_row: int | None, arriving: Iterator[RowBlock]
+) -> tuple[int, list[Any], Iterator[RowBlock]]:
     """The row of the header, its cells, and the blocks below it. Raises SheetEmpty, and NotInWorkbook for one below."""
     is_empty = True
     for block in arriving:
@@ -141,8 +150,8 @@ def _header(sheet: str, header_row: int | None, arriving: Iterator[Block]) -> tu
     raise NotInWorkbook("header", [], sheet)
 
 
-def _below(block: Block, at: int) -> Block:
-    return Block(block.first + at, block.rows[at:])
+def _below(block: RowBlock, at: int) -> RowBlock:
+    return RowBlock(block.first + at, block.rows[at:])
 
 
 def _filled(cells: list[Any]) -> bool:
@@ -154,8 +163,8 @@ class Table:
 
     def __init__(self, sheet: FileSheet, row: int, header: list[Any], order: Mapping[str, Any]) -> None:
         self.sheet, self.row = sheet, row
-        self._header = ["" if isinstance(cell, ErrorCell) else text_of(cell, Wish()) or "" for cell in header]
-        self._wishes = {name: Wish(**wish) for name, wish in order["wishes"].items()}
+        self._header = ["" if isinstance(cell, ErrorCell) else text_of(cell, TextForm()) or "" for cell in header]
+        self._text_forms = {name: TextForm(**text_form) for name, text_form in order["text_forms"].items()}
         self._nulls = frozenset(order["nulls"])
         self._fill = frozenset(order["fill"])
         self._columns: list[ColumnOfCells] = []
@@ -163,7 +172,7 @@ class Table:
         self.rows: list[int] = []
         self._unique_names: list[str] = []
 
-    def add(self, block: Block) -> None:
+    def add(self, block: RowBlock) -> None:
         start, numbers, rows = len(self.rows), *self._filled_rows(block)
         if not rows:
             return
@@ -178,10 +187,12 @@ class Table:
             column.add([None] * len(rows))
         self.rows += numbers
 
-    def take(self, sheet: Pure) -> None:
-        """Add all rows at once. Raises Impure."""
+    def take(self, sheet: TypedSheet) -> None:
+        """Add all rows at once. Raises NeedsCellReader."""
         self._grow(len(self._header), 0)
-        parts = [typed(cells, column.wish) for cells, column in zip(sheet.batch.columns, self._columns, strict=True)]
+        parts = [
+            typed(cells, column.text_form) for cells, column in zip(sheet.batch.columns, self._columns, strict=True)
+        ]
         touched = {position for position, _ in sheet.errors}
         empty = pa.repeat(pa.scalar(value=True), sheet.batch.num_rows)
         for _, cells in parts:
@@ -195,7 +206,7 @@ class Table:
         for position, column_number in sheet.errors:
             self._wrong.setdefault(column_number, set()).add(place[position])
 
-    def _filled_rows(self, block: Block) -> tuple[Sequence[int], list[list[Any]]]:
+    def _filled_rows(self, block: RowBlock) -> tuple[Sequence[int], list[list[Any]]]:
         """The rows that are not empty, with their numbers."""
         numbers = range(block.first, block.first + len(block.rows))
         if all(map(_filled, block.rows)):
@@ -218,7 +229,7 @@ class Table:
         self._header += [""] * (width - len(self._header))
         self._unique_names = list(stable_names(self._header))
         for name in self._unique_names[len(self._columns) :]:
-            column = ColumnOfCells(self._wishes.get(name, Wish()), self._nulls)
+            column = ColumnOfCells(self._text_forms.get(name, TextForm()), self._nulls)
             if before:
                 column.add([None] * before)
             self._columns.append(column)

@@ -1,7 +1,8 @@
 """Sheets of xlsx files: from file to Arrow without a Python object per cell where that is exact, else cell by cell.
 
-`read` takes only sheets for which it agrees with `by_cells`. Any other sheet is Impure: without a header of different
-texts that begins in A1, or with mixed columns, durations, or times of day. `by_cells` needs 9 times the processor time.
+`read` takes only sheets for which it agrees with `by_cells`. Any other sheet needs that reader: one without a
+header of different texts that begins in A1, or with mixed columns, durations, or times of day. `by_cells` needs 9 times
+the processor time.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import IO, Any
 import fastexcel
 from python_calamine import CalamineWorkbook
 
-from connectors.workbook.blocks import NOTHING, Block, ErrorCell, Impure, blocks, is_day
+from connectors.workbook.blocks import NOTHING, ErrorCell, NeedsCellReader, RowBlock, blocks, is_day
 
 RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 NO_DAY = re.compile(rb"v>(?:-|60[.<])")
@@ -35,7 +36,7 @@ class CellsMissing(Exception):
     """Calamine returned fewer cells than the sheet has."""
 
 
-def by_cells(path: Path, book: CalamineWorkbook, sheet: str) -> Iterator[Block]:
+def by_cells(path: Path, book: CalamineWorkbook, sheet: str) -> Iterator[RowBlock]:
     """Read the sheet cell by cell; yield an empty block as soon as the reading has begun."""
     with ThreadPoolExecutor(1) as worker:
         parsed = worker.submit(book.get_sheet_by_name, sheet)
@@ -50,7 +51,7 @@ def by_cells(path: Path, book: CalamineWorkbook, sheet: str) -> Iterator[Block]:
         for number in range(block.first, block.first + len(block.rows)):
             _restore(block.rows, by_row.pop(number, {}), block.first, offset)
         # Calamine's rows begin at the first filled column: a name like column_3 must not depend on what is left of it.
-        yield Block(block.first, [[*[None] * offset, *row] for row in block.rows]) if offset else block
+        yield RowBlock(block.first, [[*[None] * offset, *row] for row in block.rows]) if offset else block
     if by_row:
         raise CellsMissing
 
@@ -159,7 +160,7 @@ FAILED = re.compile(r"got '(?:Some\()?Error\(")
 
 
 @dataclass(frozen=True)
-class Pure:
+class TypedSheet:
     """A sheet as it was read, without header: a batch of typed columns, whose row n is row n + 2 of `sheet`.
 
     `errors` are the places (position in the batch, column) of error cells; they are null.
@@ -171,10 +172,10 @@ class Pure:
     errors: frozenset[tuple[int, int]]
 
 
-def read(path: Path, sheets: Sequence[str], order: Mapping[str, Any]) -> Iterator[Pure]:
-    """Read the sheets, but for empty ones. Raises Impure, also for any mistake, which the other reader reports."""
+def read(path: Path, sheets: Sequence[str], order: Mapping[str, Any]) -> Iterator[TypedSheet]:
+    """Read the sheets, but for empty ones. Raises NeedsCellReader, also for a mistake, which that reader reports."""
     if order["header_row"] not in (None, 1):
-        raise Impure
+        raise NeedsCellReader
     logging.getLogger("fastexcel").setLevel(logging.ERROR)
     opened = cache(lambda: fastexcel.read_excel(path))
     for sheet in sheets:
@@ -183,7 +184,9 @@ def read(path: Path, sheets: Sequence[str], order: Mapping[str, Any]) -> Iterato
             yield _read(sheet, columns, opened, order)
 
 
-def _read(sheet: str, columns: int, opened: Callable[[], fastexcel.ExcelReader], order: Mapping[str, Any]) -> Pure:
+def _read(
+    sheet: str, columns: int, opened: Callable[[], fastexcel.ExcelReader], order: Mapping[str, Any]
+) -> TypedSheet:
     with ThreadPoolExecutor(1) as beside:
         loading = beside.submit(_loaded, opened, sheet)
         import pyarrow.compute  # noqa: F401, PLC0415 - slow, so it loads beside the sheet
@@ -192,18 +195,18 @@ def _read(sheet: str, columns: int, opened: Callable[[], fastexcel.ExcelReader],
             loaded = loading.result()
             batch, wrong = loaded.to_arrow_with_errors()
         except fastexcel.FastExcelError:
-            raise Impure from None
+            raise NeedsCellReader from None
     header = [column.name for column in loaded.available_columns()]
     if len(header) != columns or _is_doubtful(header):
-        raise Impure
+        raise NeedsCellReader
     errors = frozenset(_place(cell, order) for cell in wrong.errors) if wrong else frozenset[tuple[int, int]]()
-    return Pure(sheet, header, batch, errors)
+    return TypedSheet(sheet, header, batch, errors)
 
 
 def _place(cell: fastexcel.CellError, order: Mapping[str, Any]) -> tuple[int, int]:
-    """The place of an error cell. Raises Impure if it is a text like N/A, or may be empty by `null_values`."""
+    """The place of an error cell. Raises NeedsCellReader if it is a text like N/A, or may be empty by `null_values`."""
     if order["nulls"] or not FAILED.search(cell.detail):
-        raise Impure
+        raise NeedsCellReader
     return cell.offset_position
 
 
@@ -212,21 +215,21 @@ def _loaded(opened: Callable[[], fastexcel.ExcelReader], sheet: str) -> fastexce
 
 
 def _columns_of_header(path: Path, sheet: str) -> int | None:
-    """The number of cells in the first row; None for a sheet without rows. Raises Impure unless all are texts."""
+    """The number of cells in the first row; None without rows. Raises NeedsCellReader unless all are texts."""
     with zipfile.ZipFile(path) as archive:
         part = part_of(archive, sheet)
         if part is None:
-            raise Impure
+            raise NeedsCellReader
         with archive.open(part) as file:
             head = file.read(HEAD)
     if EMPTY.search(head):
         return None
     first = FIRST.search(head)
     if first is None:
-        raise Impure
+        raise NeedsCellReader
     cells = CELL.findall(first[0])
     if not all(re.search(rb't="(s|inlineStr|str)"', cell) for cell in cells):
-        raise Impure
+        raise NeedsCellReader
     return len(cells)
 
 

@@ -94,7 +94,7 @@ class EmailChannel:
         self.settings = settings
         self._template = Template(root / settings.template, str) if settings.template else None
         self._envelope = Envelope(settings.from_, settings.to, settings.reply_to, settings.unsubscribe)
-        self._server = smtp.Server(
+        self._server = smtp.MailServer(
             host=settings.host,
             port=settings.port or _PORTS[settings.security],
             security=settings.security,

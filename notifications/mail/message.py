@@ -21,7 +21,7 @@ _POLICY = email.policy.SMTP
 
 @dataclass(frozen=True)
 class Envelope:
-    """Who writes to whom. `unsubscribe` is an address for readers who want no more mail."""
+    """The sender and the recipients. `unsubscribe` is an address for readers who want no more mail."""
 
     sender: Mailbox
     to: Sequence[Mailbox]

@@ -30,7 +30,7 @@ _ENHANCED = re.compile(rb"[245]\.\d{1,3}\.\d{1,3}\b")
 
 
 @dataclass(frozen=True)
-class Server:
+class MailServer:
     """A mail server. `seconds` is the time for the whole conversation; `ca` holds certificates to trust instead."""
 
     host: str
@@ -51,7 +51,7 @@ class Refusal:
 
 
 def send(
-    channel: str, server: Server, sender: str, recipients: Sequence[str], written: Callable[[int | None], bytes]
+    channel: str, server: MailServer, sender: str, recipients: Sequence[str], written: Callable[[int | None], bytes]
 ) -> list[Refusal]:
     """Send one mail and return the recipients that the server refused; raises a ChannelError if nobody got it.
 
@@ -67,14 +67,14 @@ def send(
     return refused
 
 
-def check(channel: str, server: Server) -> None:
+def check(channel: str, server: MailServer) -> None:
     """Connect and sign in; raises the ChannelError that sending would."""
     with _connected(channel, server) as smtp:
         _step(channel, server, smtp.noop)
 
 
 @contextlib.contextmanager
-def _connected(channel: str, server: Server) -> Iterator[smtplib.SMTP]:
+def _connected(channel: str, server: MailServer) -> Iterator[smtplib.SMTP]:
     """Connect, encrypt and sign in, in bounded time; nothing is sent before that."""
     where = f"{server.host}:{server.port}"
     try:
@@ -96,14 +96,14 @@ def _connected(channel: str, server: Server) -> Iterator[smtplib.SMTP]:
         smtp.close()
 
 
-def _opened(server: Server) -> smtplib.SMTP:
+def _opened(server: MailServer) -> smtplib.SMTP:
     timeout = min(server.seconds, 30)
     if server.security == "tls":
         return smtplib.SMTP_SSL(server.host, server.port, _own_name(), timeout=timeout, context=_context(server))
     return smtplib.SMTP(server.host, server.port, _own_name(), timeout=timeout)
 
 
-def _encrypt(channel: str, server: Server, smtp: smtplib.SMTP) -> None:
+def _encrypt(channel: str, server: MailServer, smtp: smtplib.SMTP) -> None:
     """Say hello, encrypt, and sign in. Without encryption no password is sent: the settings see to that."""
     try:
         smtp.ehlo_or_helo_if_needed()
@@ -160,7 +160,7 @@ def _expect(channel: str, answer: tuple[int, bytes], wanted: int) -> None:
         raise _refusal(channel, code, reply)
 
 
-def _step(channel: str, server: Server, act: Callable[[], tuple[int, bytes]]) -> None:
+def _step(channel: str, server: MailServer, act: Callable[[], tuple[int, bytes]]) -> None:
     _expect(channel, act(), 250)
     del server
 
@@ -184,7 +184,7 @@ def _refusal(channel: str, code: int, reply: bytes | str, address: str | None = 
     return ChannelRefused(channel, shown, "check `from`, and in the server's log why it rejects the mail.")
 
 
-def _context(server: Server) -> ssl.SSLContext:
+def _context(server: MailServer) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=None if server.ca is None else str(server.ca))
 
 

@@ -11,7 +11,7 @@ from notifications.base import GroupNotice
 from notifications.wording import words
 
 ACTIONS = ("approve", "handle", "dismiss", "snooze", "open")
-"""What the buttons do; their action ids begin with these words."""
+"""The decisions of the buttons; their action ids begin with these words."""
 
 _DECIDABLE = ("new", "grown", "reopened", "awaiting_approval")
 _LONGEST = 2_000
@@ -24,7 +24,7 @@ Block = dict[str, Any]
 
 @dataclass(frozen=True)
 class ButtonValue:
-    """What a button is about: a finding as shown, in a version and with a plan, and the proof that we wrote it.
+    """The subject of a button: a finding as shown, in a version and with a plan, and the proof that we wrote it.
 
     `plan` are the first characters of the plan's hash.
     """

@@ -23,7 +23,7 @@ _MARGIN = 200  # units kept free for the line that counts what did not fit
 
 
 @dataclass(frozen=True)
-class Room:
+class ChannelRoom:
     """The room in a channel: groups for each rule, more groups in details, units of text in each part."""
 
     groups: int = 3
@@ -31,12 +31,12 @@ class Room:
     units: int = 10_000
 
 
-SLACK = Room()
-SLACK_WEBHOOK = Room(groups=5, details=0)
-PAPER = Room(groups=20, details=0, units=60_000)
+SLACK = ChannelRoom()
+SLACK_WEBHOOK = ChannelRoom(groups=5, details=0)
+PAPER = ChannelRoom(groups=20, details=0, units=60_000)
 
 
-def document(notice: Notice, room: Room) -> Document:
+def document(notice: Notice, room: ChannelRoom) -> Document:
     """Build the message within the available room; omitted parts are counted, with a command to see them."""
     if notice.trouble is not None:
         about = trouble.about(notice, notice.trouble)
@@ -132,7 +132,7 @@ def _counts(rules: Sequence[RuleNotice]) -> str:
 
 
 def _fitting(
-    notice: Notice, rules: Sequence[RuleNotice], room: Room, room_left: int, details: Mapping[str, Section]
+    notice: Notice, rules: Sequence[RuleNotice], room: ChannelRoom, room_left: int, details: Mapping[str, Section]
 ) -> Iterator[Section]:
     """Yield each rule as fully as the room allows, the worst first; a rule without room is still counted."""
 
@@ -284,7 +284,7 @@ def _after(rule: RuleNotice, shown: Sequence[GroupNotice], in_thread: int) -> It
         yield what_to_do(rule.runbook)
 
 
-def _details(notice: Notice, rules: Sequence[RuleNotice], room: Room) -> dict[str, Section]:
+def _details(notice: Notice, rules: Sequence[RuleNotice], room: ChannelRoom) -> dict[str, Section]:
     """Return for each rule the groups that follow those in the message, the worst rule first, as many as fit."""
     sections: dict[str, Section] = {}
     room_left, places = room.units - _MARGIN, room.details

@@ -62,7 +62,7 @@ def write_due(
 
 @dataclass(frozen=True)
 class AnchorState:
-    """What an anchor holds, up to the entry `until`, and how many signed heads it misses.
+    """The state of an anchor: it has heads up to the entry `until`, and `missing` signed ones are not written yet.
 
     `problem` is the reason if the newest attempt failed; `since` is when the oldest head that it missed was signed.
     """

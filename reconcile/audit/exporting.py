@@ -56,7 +56,7 @@ class ExportNotWritten(Failed):
 
 
 @dataclass(frozen=True)
-class Exported:
+class AuditExport:
     """A finished export. `unread` are the anchors that could not be read, with the reasons."""
 
     place: Path
@@ -66,7 +66,7 @@ class Exported:
     unread: Mapping[str, str]
 
 
-def export(store: Store, place: Path, anchors: Mapping[str, Anchor]) -> Exported:
+def export(store: Store, place: Path, anchors: Mapping[str, Anchor]) -> AuditExport:
     """Write the whole log into a new folder or .zip file. It is not verified: `verify.py` does that.
 
     The end of the log is signed first, so the export can be proven to its end. Only the owner can read it.
@@ -90,7 +90,7 @@ def export(store: Store, place: Path, anchors: Mapping[str, Anchor]) -> Exported
     return exported
 
 
-def _write(store: Store, folder: Path, place: Path, anchors: Mapping[str, Anchor]) -> Exported:
+def _write(store: Store, folder: Path, place: Path, anchors: Mapping[str, Anchor]) -> AuditExport:
     for new_folder in (folder, folder / "anchors"):
         new_folder.mkdir(0o700)
     unread = {}
@@ -111,7 +111,7 @@ def _write(store: Store, folder: Path, place: Path, anchors: Mapping[str, Anchor
     _json(folder / "export.json", about | {"entries": seq, "head": head, "unread_anchors": unread})
     _lines(folder / "README.txt", _README.splitlines())
     _lines(folder / "verify.py", Path(verifier.__file__).read_text(encoding="utf-8").removesuffix("\n").split("\n"))
-    return Exported(place, seq, head, key, unread)
+    return AuditExport(place, seq, head, key, unread)
 
 
 def _log(file: Path, rows: Iterable[tuple[Any, ...]], head: str) -> tuple[int, str]:

@@ -159,7 +159,7 @@ def left_out() -> list[str]:
 
 
 def left_out_in_words() -> list[str]:
-    """What `verify` does not check, for people."""
+    """Facts that `verify` does not check, in words."""
     return list(dict.fromkeys(words for _, words in _not_covered() if words != _LOG))
 
 

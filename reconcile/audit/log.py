@@ -41,7 +41,7 @@ ALSO = "also"
 STORY = "story"
 """The key of the event of the finding that moved with a plan."""
 _UNSHOWN = frozenset({FACTS, "money"})
-"""What no door shows of a body: entries of earlier versions hold the money of a plan, which may be personal."""
+"""Fields of a body that no door shows: entries of earlier versions hold the money of a plan, which may be personal."""
 _BATCH = 1_000
 _AT_ONCE = 100
 

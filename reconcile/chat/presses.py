@@ -1,4 +1,4 @@
-"""What a press of a button does: it is kept before Slack hears that we have it, and carried out once, later.
+"""Presses of buttons: each is stored before Slack gets the acknowledgement, and carried out once, later.
 
 A press counts only if it is on a message of ours, with the proof that the message carried; if the chat's user is a user
 here; and if that user's role allows it. Then it is one call of the services that every door uses, about the version and

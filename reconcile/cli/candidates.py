@@ -1,4 +1,4 @@
-"""What the last word of a command line may be, for the completion of shells: it is asked at every press of Tab."""
+"""Candidates for the last word of a command line, for the completion of shells: asked at every press of Tab."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CLEANING = ("approve", "keep", "reject", "retry")
 _MOST = 200
 """The most findings that are offered."""
 _PLAIN = re.compile(r"[\w.@/=,+-]+")
-"""What a shell takes as one word, without quotes."""
+"""A text that a shell reads as one word without quotes."""
 
 
 @dataclass

@@ -12,7 +12,7 @@ import typer
 from reconcile.cli import exits
 from reconcile.cli.output import FILE, Config, Note, Output
 from reconcile.cli.progress import working
-from reconcile.cli.selecting import Chosen, ChosenPlans, Confirm, Finding_, Later, decide_about, person
+from reconcile.cli.selecting import ChosenPlans, Confirm, Finding_, FindingOptions, Later, decide_about, person
 
 if TYPE_CHECKING:
     from reconcile.app import Application
@@ -102,7 +102,7 @@ def _values(fields: list[str]) -> dict[str, tuple[str, ...]]:
     return values
 
 
-def retry(out: Output, chosen: Chosen, confirm: Confirm = None, note: Note = None) -> None:
+def retry(out: Output, chosen: FindingOptions, confirm: Confirm = None, note: Note = None) -> None:
     from reconcile.cli.opening import load
     from reconcile.decisions.request import DecisionRequest
 
@@ -111,7 +111,7 @@ def retry(out: Output, chosen: Chosen, confirm: Confirm = None, note: Note = Non
 
 def _decide(
     out: Output,
-    chosen: Chosen | ChosenPlans,
+    chosen: FindingOptions | ChosenPlans,
     confirm: int | None,
     wanted: DecisionRequest,
     load: Callable[[str], AbstractContextManager[Application]],
@@ -144,7 +144,7 @@ def allow(
 
 def undo(
     out: Output,
-    chosen: Chosen,
+    chosen: FindingOptions,
     run: Annotated[
         str | None, typer.Option("--run", help="Everything that this run planned or executed.", metavar="RUN")
     ] = None,

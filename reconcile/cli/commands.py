@@ -37,7 +37,7 @@ from reconcile.cli import (
     triggering,
     users,
 )
-from reconcile.cli.meant import Group
+from reconcile.cli.meant import CommandGroup
 from reconcile.cli.output import Output
 
 _SETTINGS: Mapping[str, Any] = {
@@ -128,14 +128,14 @@ def _name(info: CommandInfo) -> str:
 def _built(info: CommandInfo | TyperInfo) -> Any:
     if isinstance(info, CommandInfo):
         return typer.main.get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode=None)
-    info.cls = Group
+    info.cls = CommandGroup
     return typer.main.get_group_from_info(
         info, pretty_exceptions_short=True, suggest_commands=False, rich_markup_mode=None
     )
 
 
 def _program() -> Any:
-    root = typer.Typer(**_SETTINGS, cls=Group)
+    root = typer.Typer(**_SETTINGS, cls=CommandGroup)
     root.callback()(_options)
     group: Any = typer.main.get_command(root)
     group.commands = _Commands()

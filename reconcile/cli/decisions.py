@@ -15,9 +15,9 @@ from reconcile.cli.columns import Cell, severity_cell
 from reconcile.cli.drawing import draw_plan, draw_records
 from reconcile.cli.output import FILE, HIDDEN, Config, Note, Output, Show
 from reconcile.cli.selecting import (
-    Chosen,
     Confirm,
     Finding_,
+    FindingOptions,
     Severity,
     States,
     Where,
@@ -301,17 +301,17 @@ def _tell_history(view: FindingDetail, out: Output, most: int | None) -> None:
         out.wrapped(f"Undo is {words.state(view.undo.state)}{f': {view.undo.why}' if view.undo.why else ''}")
 
 
-def dismiss(out: Output, chosen: Chosen, confirm: Confirm = None, note: Note = None) -> None:
+def dismiss(out: Output, chosen: FindingOptions, confirm: Confirm = None, note: Note = None) -> None:
     _decide(out, chosen, "dismiss", confirm, note)
 
 
-def handle(out: Output, chosen: Chosen, confirm: Confirm = None, note: Note = None) -> None:
+def handle(out: Output, chosen: FindingOptions, confirm: Confirm = None, note: Note = None) -> None:
     _decide(out, chosen, "handle", confirm, note)
 
 
 def snooze(
     out: Output,
-    chosen: Chosen,
+    chosen: FindingOptions,
     confirm: Confirm = None,
     until: Annotated[
         str | None,
@@ -324,13 +324,13 @@ def snooze(
     _decide(out, chosen, "snooze", confirm, note, until=until)
 
 
-def reopen(out: Output, chosen: Chosen, confirm: Confirm = None, note: Note = None) -> None:
+def reopen(out: Output, chosen: FindingOptions, confirm: Confirm = None, note: Note = None) -> None:
     _decide(out, chosen, "reopen", confirm, note)
 
 
 def assign(
     out: Output,
-    chosen: Chosen,
+    chosen: FindingOptions,
     to: Annotated[str, typer.Argument(help='The person\'s name, or "" to unassign.', metavar="NAME")],
     confirm: Confirm = None,
     note: Note = None,
@@ -342,7 +342,7 @@ def assign(
 
 def _decide(
     out: Output,
-    chosen: Chosen,
+    chosen: FindingOptions,
     decision: str,
     confirm: int | None,
     note: str | None,

@@ -42,10 +42,10 @@ def explain(
 
 def _tell(application: Application, rule: Rule, due: dt.datetime, out: Output, *, show: bool) -> None:
     from reconcile.runs import explanation
-    from reconcile.runs.check import Order
+    from reconcile.runs.check import RunOrder
     from reconcile.views.explanation import ExplanationView
 
-    order = Order.to_read(application.project, rule.name, due)
+    order = RunOrder.to_read(application.project, rule.name, due)
     with progress(out) as watch:
         view = ExplanationView(
             explanation.explain(rule, order, application.readers(watch)), application.project, show=show

@@ -61,7 +61,7 @@ def commands_meant(word: str, names: Collection[str]) -> list[str]:
     return list(dict.fromkeys(name for near in close for name in meanings[near]))[:2]
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """Commands that propose what a person means by a word that is none of them."""
 
     suggest_commands = False

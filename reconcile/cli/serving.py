@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reconcile.app import Application
     from reconcile.messages.direct import StateTrouble
     from reconcile.service.applications import Asgi
-    from reconcile.service.serve import Server
+    from reconcile.service.serve import ServeProcess
 
 Job = Annotated[str | None, typer.Argument(help="The job.", metavar="JOB")]
 Everything = Annotated[bool, typer.Option("--all", help="All jobs, including future ones.")]
@@ -53,7 +53,7 @@ def serve(
     no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import nothing_to_collect
-    from reconcile.service.serve import Server
+    from reconcile.service.serve import ServeProcess
     from reconcile.service.starting import Start
     from reconcile.telemetry import logs
 
@@ -63,9 +63,9 @@ def serve(
         with nothing_to_collect():
             site = None if no_console else _site()
 
-            def make(trouble: StateTrouble) -> Server:
+            def make(trouble: StateTrouble) -> ServeProcess:
                 options = (worker, listen, site)
-                return Server(Path(config), os.environ, exits.sentence, *options, state_trouble=trouble)
+                return ServeProcess(Path(config), os.environ, exits.sentence, *options, state_trouble=trouble)
 
             server = Start(Path(config), os.environ, make, worker=worker, listen=listen).server()
     except Exception as error:
@@ -90,7 +90,7 @@ def serve(
         server.stop(stop_at_once)
 
 
-def _site() -> Callable[[Server], Asgi] | None:
+def _site() -> Callable[[ServeProcess], Asgi] | None:
     """Return what builds the console and the API; None without the extra `console`."""
     import importlib.util
 
@@ -101,7 +101,7 @@ def _site() -> Callable[[Server], Asgi] | None:
     return of_server
 
 
-def _welcome(server: Server) -> None:
+def _welcome(server: ServeProcess) -> None:
     """Print the code for the first user, to a terminal alone: in a log it would be a secret for others."""
     if server.has_users or server.listener is None:
         return

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel, SecretStr
 
 from reconcile.config.answers import answers
+from reconcile.config.channel_entries import ChannelEntry
 from reconcile.config.channels import ChannelCheck
 from reconcile.config.cleanable import CleaningCheck
 from reconcile.config.link import refusal
@@ -30,7 +31,6 @@ from reconcile.config.settings import (
     SourceConfig,
     TopSettings,
 )
-from reconcile.config.telling import ChannelEntry
 from reconcile.config.written import canonical, texts
 from reconcile.errors import Wrong
 from reconcile.plugins import Kinds, PluginBroken, kind_of

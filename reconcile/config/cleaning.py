@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from reconcile.config.values import NAMES_SCHEMA, Names, Zone, listed
-from reconcile.schedule.maintenance import DAYS, Window, minute
+from reconcile.schedule.maintenance import DAYS, MaintenanceWindow, minute
 from rules.document.mistakes import short, suggestion
 from rules.models import Duration, Strict, parse_duration
 
@@ -84,10 +84,10 @@ class MaintenanceEntry(Strict):
             raise ValueError("`days` is empty; leave it out for every day")
         return self
 
-    def window(self, timezone: str) -> Window:
+    def window(self, timezone: str) -> MaintenanceWindow:
         """Return the window; `timezone` is the project's."""
         days = tuple(sorted({DAYS.index(day) for day in self.days}))
-        return Window(self.source, minute(self.begins), minute(self.ends), days, self.timezone or timezone)
+        return MaintenanceWindow(self.source, minute(self.begins), minute(self.ends), days, self.timezone or timezone)
 
 
 class LinkEntry(Strict):

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
+from reconcile.config.channel_entries import ChannelEntry
 from reconcile.config.settings import DEFAULT_MEMORY, DEFAULT_STATE, DatasetEntry, JobEntry, TopSettings
-from reconcile.config.telling import ChannelEntry
 from reconcile.documents import JsonObject
 from reconcile.plugins import Kinds, PluginBroken
 from rules.presets.preset import PREFIX, names

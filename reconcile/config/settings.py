@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, WithJsonSchema, model_validator
 
 from reconcile.audit.anchors.settings import AuditSettings
+from reconcile.config.channel_entries import ChannelEntry
 from reconcile.config.cleaning import LinkEntry, MaintenanceEntry, RetryTemplate
 from reconcile.config.link import columns_of, parse_link
-from reconcile.config.telling import ChannelEntry
 from reconcile.config.values import (
     DEFAULT_LISTEN,
     NAMES_SCHEMA,
@@ -41,7 +41,7 @@ from reconcile.config.values import (
     parse_traces,
     parse_version,
 )
-from reconcile.schedule.maintenance import Window
+from reconcile.schedule.maintenance import MaintenanceWindow
 from reconcile.schedule.schedules import Schedule
 from rules.cleaning import Caps, Limits, TargetLimits
 from rules.document.mistakes import Mistake, short, suggestion
@@ -67,7 +67,7 @@ OTHER_NAMES = {
     **dict.fromkeys(("double", "real"), "float"),
     "bool": "boolean",
 }
-"""What other programs call a type of columns, and our name of it."""
+"""Names of column types in other programs, and ours."""
 EPOCHS = ("epoch s", "epoch ms", "epoch us")
 """The formats of instants that are numbers since 1970."""
 
@@ -278,7 +278,7 @@ class IncrementalEntry(Strict):
 
 
 class FormerDataset(Strict):
-    """What a dataset was before."""
+    """The former id of a dataset."""
 
     id: Names = Field(description="The former id: records in the state get the current one.")
 
@@ -500,7 +500,7 @@ class Project:
     files: Mapping[str, str] | None = field(default=None, repr=False, compare=False)
     retries: Mapping[str, RetryTemplate] = field(default_factory=dict)
     limits: Mapping[str, TargetLimits] = field(default_factory=dict)
-    maintenance: tuple[Window, ...] = ()
+    maintenance: tuple[MaintenanceWindow, ...] = ()
     undo_window: dt.timedelta = dt.timedelta(days=30)
     encryption_key: tuple[SecretStr, ...] = ()
     audit: AuditSettings = field(default_factory=AuditSettings)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from reconcile.audit import log
 from reconcile.errors import Refused, Wrong
 from reconcile.schedule import maintenance
-from reconcile.schedule.maintenance import Window
+from reconcile.schedule.maintenance import MaintenanceWindow
 from reconcile.store import Transaction, plan_states
 from reconcile.store import pauses as stored
 from rules.values import canonical_instant
@@ -107,7 +107,9 @@ def active(tx: Transaction) -> dict[str, Pause]:
     return {pause.subject: pause for pause in rows if pause.until is None or pause.until > tx.now}
 
 
-def closed(tx: Transaction, windows: Iterable[Window], *, source: str, rule: str, job: str | None) -> str | None:
+def closed(
+    tx: Transaction, windows: Iterable[MaintenanceWindow], *, source: str, rule: str, job: str | None
+) -> str | None:
     """The reason, as a sentence, that nothing is cleaned there now (a pause or maintenance); None if there is none.
 
     Call it in the transaction that writes `sent`, so nothing is sent after a pause.

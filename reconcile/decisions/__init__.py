@@ -1,1 +1,1 @@
-"""What people decide, whatever the door: one service with one request and one result, and the same checks."""
+"""Decisions of people through any door: one service with one request and one result, and the same checks."""

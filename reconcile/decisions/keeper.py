@@ -30,7 +30,7 @@ def check(finding: Finding, seen: int | None = None) -> None:
 
 
 @dataclass(frozen=True)
-class Choice:
+class KeeperChoice:
     """A person's choice: the keeper, which takes a choice back if it is the rule's; None leaves it as it is.
 
     `values` are the records that give fields of the keeper, by column; None takes the choice of a field back.
@@ -41,7 +41,7 @@ class Choice:
 
 
 def choose(
-    tx: Transaction, before: Finding, choice: Choice, *, by: str, note: str | None, system: str | None = None
+    tx: Transaction, before: Finding, choice: KeeperChoice, *, by: str, note: str | None, system: str | None = None
 ) -> tuple[Finding, StoredPlan | None]:
     """Store a choice.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DecisionRequest:
-    """What a person decides about one finding, as they saw it: its `version`, and the hash of its plan.
+    """A person's decision about one finding, as they saw it: its `version`, and the hash of its plan.
 
     `until` ends a snooze, None when the finding grows; `to` is whom it is assigned to, None for nobody. `keeper` is the
     id of the record to keep, in parts or as one text, or its handle; `values` are those of the records that give fields

@@ -12,7 +12,7 @@ from reconcile.cleaning import undo
 from reconcile.cleaning.execution import executor
 from reconcile.cleaning.execution.execute import may_answer_later
 from reconcile.cleaning.planning import shape
-from reconcile.decisions import approving, decide, in_words, keeping
+from reconcile.decisions import approving, decide, in_words, keeper_choice
 from reconcile.decisions.offered import require
 from reconcile.decisions.proposing import Proposing
 from reconcile.decisions.refusals import AnotherWentBeyond, BeyondLimits, NothingToRetry, PlanNotShown, RunUnknown
@@ -74,7 +74,9 @@ class Decisions(Proposing):
                 return self._undone(request)
             case "keep":
                 named = (request.about, request.keeper, request.values)
-                return keeping.keep(self, *named, seen=request.version, note=note, sees_personal=self.sees_personal)
+                return keeper_choice.keep(
+                    self, *named, seen=request.version, note=note, sees_personal=self.sees_personal
+                )
             case decision:
                 change, fields = _CHANGES[decision]
                 own = {name: getattr(request, name) for name in fields}

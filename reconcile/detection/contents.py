@@ -12,7 +12,7 @@ from reconcile.config.settings import DatasetConfig
 from rules.kinds.base import Rule
 
 CONTENT = "content"
-"""What `by` of a dataset of files is."""
+"""The value of `by` for a dataset of files."""
 _SLOT = re.compile(r"\bslot\s*\(", re.IGNORECASE)
 
 

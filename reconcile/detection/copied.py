@@ -9,7 +9,15 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from connectors.base import Comparison, DatasetSettings, Forewarning, Scan, Source, SourceSettings, UnreadableCells
+from connectors.base import (
+    ColumnComparison,
+    DatasetSettings,
+    Forewarning,
+    Scan,
+    Source,
+    SourceSettings,
+    UnreadableCells,
+)
 from reconcile.detection.selection import scan_selected
 
 
@@ -29,7 +37,7 @@ class CopiedSource:
         columns: Sequence[str],
         path: Path,
         progress: Callable[[int], None] = lambda _read: None,
-        chosen: Sequence[Comparison] = (),
+        chosen: Sequence[ColumnComparison] = (),
     ) -> None:
         """Read the columns into the new file `path`, perhaps without records for which a comparison is false.
 

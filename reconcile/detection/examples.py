@@ -11,12 +11,12 @@ from connectors.base import Queryable
 from connectors.errors import ConnectorError
 from reconcile.config.settings import DatasetConfig
 from reconcile.detection.detect import Budget
-from reconcile.detection.samples import Sample, sample
+from reconcile.detection.samples import DatasetSample, sample
 from reconcile.detection.subject import Subject
 from reconcile.plugins import kind_of
 from rules.document.mistakes import Mistake, listed
 from rules.engines.base import Pushed, Records, Streamed
-from rules.examples.judging import Comparison, compare, shape
+from rules.examples.judging import ExampleDifferences, compare, shape
 from rules.examples.typed import TypedExample, typed_examples
 from rules.kinds.base import DoesNotFit, Fitted, Rule
 
@@ -26,7 +26,7 @@ class ExampleResult:
     """One example with its comparison by engine."""
 
     example: TypedExample
-    by_engine: Mapping[str, Comparison]
+    by_engine: Mapping[str, ExampleDifferences]
 
     @property
     def passed(self) -> bool:
@@ -44,7 +44,7 @@ class RuleTest:
     results: tuple[ExampleResult, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
     not_run: Mapping[str, str] = field(default_factory=dict)
-    guessed: Mapping[str, Sample] = field(default_factory=dict)
+    guessed: Mapping[str, DatasetSample] = field(default_factory=dict)
 
 
 OpenDataset = Callable[[str], Subject]
@@ -87,7 +87,7 @@ def try_examples(
 class _Prepared:
     """The datasets, the rule fitted to them, and its typed examples; or the mistakes."""
 
-    samples: Mapping[str, Sample]
+    samples: Mapping[str, DatasetSample]
     examples: Sequence[TypedExample]
     mistakes: list[Mistake]
     fitted: Fitted | None = None
@@ -109,7 +109,7 @@ class _Prepared:
             return cls(samples, (), [Mistake.at(at, f"{subject}: {mistake}") for mistake in misfit.mistakes])
 
 
-def _database(rule: Rule, fitted: Fitted, samples: Mapping[str, Sample]) -> tuple[Queryable | None, str]:
+def _database(rule: Rule, fitted: Fitted, samples: Mapping[str, DatasetSample]) -> tuple[Queryable | None, str]:
     """Return the database that can run the examples, or None and the reason."""
     compared = [samples[name] for name in rule.member_datasets]
     sources = {given.live.source.name: given.live.source for given in compared if given.live is not None}
@@ -133,17 +133,17 @@ class _Trial:
 
     rule: Rule
     fitted: Fitted
-    samples: Mapping[str, Sample]
+    samples: Mapping[str, DatasetSample]
     examples: Sequence[TypedExample]
     budget: Budget
 
-    def embedded(self) -> list[Comparison]:
+    def embedded(self) -> list[ExampleDifferences]:
         return [
             self._compared(example, {name: _streamed(table) for name, table in self._tables(example).items()})
             for example in self.examples
         ]
 
-    def pushed(self, source: Queryable) -> list[Comparison]:
+    def pushed(self, source: Queryable) -> list[ExampleDifferences]:
         """Compare inside the database: the records are constants of the query, in place of the table."""
         lives = {name: self.samples[name].live for name in self.rule.member_datasets}
         relations = {name: source.relation(live.dataset.settings) for name, live in lives.items() if live is not None}
@@ -166,7 +166,7 @@ class _Trial:
     def _tables(self, example: TypedExample) -> dict[str, pa.Table]:
         return {name: given.table(example.records[name]) for name, given in self.samples.items()}
 
-    def _compared(self, example: TypedExample, records: Mapping[str, Records]) -> Comparison:
+    def _compared(self, example: TypedExample, records: Mapping[str, Records]) -> ExampleDifferences:
         detection = self.fitted.detect(records, example.slot, self.budget.memory, self.budget.folder)
         return compare(example.expect, [shape(group, example, self.rule.dataset) for group in detection.groups])
 

@@ -30,7 +30,7 @@ MOST = 200_000
 
 @dataclass(frozen=True)
 class Earlier:
-    """What the state holds of a rule's earlier runs.
+    """A rule's earlier runs, as the state holds them.
 
     `watermark` is the run that last kept one, which this run replaces. `mark` is what the findings are up to date with.
     `why_full`: the reason, as a clause, why this run reads all

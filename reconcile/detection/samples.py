@@ -31,7 +31,7 @@ _NO_BYTES = "not bytes in hexadecimal digits"
 
 
 @dataclass(frozen=True)
-class Sample:
+class DatasetSample:
     """A dataset of a rule, ready for records of examples.
 
     `live` is the real one, None if its source did not answer: `reason` then says why, and `guessed` names the columns
@@ -50,7 +50,7 @@ class Sample:
         return pa.Table.from_arrays(arrays, schema=self.schema)
 
 
-def sample(config: DatasetConfig, open_dataset: Callable[[str], Subject], examples: Sequence[Example]) -> Sample:
+def sample(config: DatasetConfig, open_dataset: Callable[[str], Subject], examples: Sequence[Example]) -> DatasetSample:
     """Return the dataset with the types of its source, or else with declared and inferred ones."""
     try:
         live = open_dataset(config.name)
@@ -67,7 +67,7 @@ def _sample(
     live: Subject | None = None,
     reason: str | None = None,
     guessed: tuple[str, ...] = (),
-) -> Sample:
+) -> DatasetSample:
     relation = live.relation if live else relation_of(config, schema)
     fields = [schema.field(name) for name in relation.schema.names]
     columns = {field.name: _Column.of(config, field) for field in fields}
@@ -76,7 +76,7 @@ def _sample(
     dataset = SampledDataset(relation, lambda texts: _read(columns, texts), reasons, nulls).with_id()
     if dataset.number is not None:
         fields.append(pa.field(dataset.number, pa.int64()))
-    return Sample(dataset, pa.schema(fields), live, reason, guessed)
+    return DatasetSample(dataset, pa.schema(fields), live, reason, guessed)
 
 
 def _fields(config: DatasetConfig, examples: Sequence[Example]) -> Iterator[pa.Field]:

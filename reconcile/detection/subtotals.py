@@ -61,7 +61,7 @@ class Subtotals:
 
     @property
     def reason(self) -> str:
-        """What the rows look like, and where the first is."""
+        """The rows in words, and the place of the first."""
         of = f"{self.rows:,}" if self.is_all else f"{self.rows:,} of the first {self.of:,}"
         is_one = self.rows == 1 and self.is_all
         return f"{of} {'row looks like a total' if is_one else 'rows look like totals'}, the first is {self.first}"

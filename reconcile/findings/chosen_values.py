@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GivenValue:
-    """Who chose to take a field from a record, when, and the proof of the value that the record had then."""
+    """A person's choice to take a field from a record: by whom, when, and a proof of the value at that time."""
 
     by: str
     at: dt.datetime

@@ -12,7 +12,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from reconcile.findings.identity import judged_values
-from reconcile.findings.known import Known, Matching, NotSame, Pair
+from reconcile.findings.known import FindingMatches, Known, NotSame, Pair
 from reconcile.findings.states import State
 from rules import values as sums
 from rules.groups.group import Group
@@ -40,7 +40,7 @@ def dealt_with(records: Sequence[str], pairs: Iterable[Pair]) -> frozenset[str]:
     return frozenset(record for record in records if min(connected[record], key=first.__getitem__) != record)
 
 
-def decisions_by_finding(findings: Iterable[Known], matching: Matching) -> Mapping[str, Sequence[Known]]:
+def decisions_by_finding(findings: Iterable[Known], matching: FindingMatches) -> Mapping[str, Sequence[Known]]:
     """Return, for each finding that goes on, the handled ones among itself and those it took in."""
     by_id = {finding.id: finding for finding in findings}
     continued = {matched.finding.id for matched in matching.matches if matched.finding is not None}

@@ -33,14 +33,16 @@ class Outline:
 
 
 @dataclass
-class Part:
+class JudgementPart:
     """Groups by their number, ascending, and findings by their id."""
 
     groups: list[int] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
 
 
-def parts(groups: Iterable[Group], known: Iterable[Outline], *, by_records: bool, most: int = MOST) -> Iterator[Part]:
+def parts(
+    groups: Iterable[Group], known: Iterable[Outline], *, by_records: bool, most: int = MOST
+) -> Iterator[JudgementPart]:
     """All groups and findings in parts that can be judged one after the other: no group of one part continues a finding
     of another, and no two parts want the same fingerprint.
 
@@ -55,11 +57,11 @@ def parts(groups: Iterable[Group], known: Iterable[Outline], *, by_records: bool
         joined.add(outline.marks)
         records.append(outline.records)
         ids.append(outline.id)
-    part, size, previous = Part(), 0, -1
+    part, size, previous = JudgementPart(), 0, -1
     for number, root in joined.together():
         if root != previous and size >= most:
             yield part
-            part, size = Part(), 0
+            part, size = JudgementPart(), 0
         if number < first_finding:
             part.groups.append(number)
         else:
@@ -248,7 +250,7 @@ class Match:
 
 
 @dataclass(frozen=True)
-class Matching:
+class FindingMatches:
     """`left` are the known findings no group continues; those in `absorbed` were merged into the named finding."""
 
     matches: tuple[Match, ...]
@@ -256,7 +258,7 @@ class Matching:
     absorbed: Mapping[str, str]
 
 
-def match(groups: Sequence[Group], known: Sequence[Known], not_same: NotSame, *, by_records: bool) -> Matching:
+def match(groups: Sequence[Group], known: Sequence[Known], not_same: NotSame, *, by_records: bool) -> FindingMatches:
     """Match each group to the finding it continues; the order of either does not matter.
 
     A settled discrepancy keeps to its records: a group in another form or with other partners neither continues it nor
@@ -269,23 +271,25 @@ def match(groups: Sequence[Group], known: Sequence[Known], not_same: NotSame, *,
     are new. (Stable matching, Gale and Shapley 1962: no group and finding would both prefer each other.)
     """
     if not known and not not_same.pairs and not not_same.crowds:
-        return Matching(
+        return FindingMatches(
             tuple(Match(group, settled=False, judged=False, finding=None, candidates=()) for group in groups), (), {}
         )
     reach = _by_record(known) if by_records else _by_key(known)
-    wishes = [_wish(group, reach(group), not_same) for group in groups]
-    matched = _stable(wishes)
-    finding_of = {id(wish): finding_id for finding_id, wish in matched.items()}
+    proposals = [_proposal(group, reach(group), not_same) for group in groups]
+    matched = _stable(proposals)
+    finding_of = {id(proposal): finding_id for finding_id, proposal in matched.items()}
     matches = []
-    for wish in wishes:
-        finding = next((k for k, _ in wish.candidates if k.id == finding_of.get(id(wish))), None)
-        matches.append(Match(wish.group, wish.settled, wish.judged, finding, tuple(k for k, _ in wish.candidates)))
+    for proposal in proposals:
+        finding = next((k for k, _ in proposal.candidates if k.id == finding_of.get(id(proposal))), None)
+        matches.append(
+            Match(proposal.group, proposal.settled, proposal.judged, finding, tuple(k for k, _ in proposal.candidates))
+        )
     left = tuple(sorted((k for k in known if k.id not in matched), key=lambda k: (k.first_seen, k.id)))
-    return Matching(tuple(matches), left, _absorbed(matches, left))
+    return FindingMatches(tuple(matches), left, _absorbed(matches, left))
 
 
 @dataclass(frozen=True)
-class _Wish:
+class _Proposal:
     """A group with its candidates, best first, and the number of records it shares with each."""
 
     group: Group
@@ -315,7 +319,7 @@ def _by_record(known: Sequence[Known]) -> _Reach:
     return reach
 
 
-def _wish(group: Group, within_reach: Iterable[Known], not_same: NotSame) -> _Wish:
+def _proposal(group: Group, within_reach: Iterable[Known], not_same: NotSame) -> _Proposal:
     records, values = records_of(group), judged_values(group)
     ranked = []
     for finding in within_reach:
@@ -334,7 +338,7 @@ def _wish(group: Group, within_reach: Iterable[Known], not_same: NotSame) -> _Wi
         or not (is_covered or rank[0] or (finding.decided is None and not judged))  # a cleaning settles records too
     ]
     settled = judged or any(not rank[0] for rank, _, _ in ranked)
-    return _Wish(group, records, settled, judged, tuple((finding, shared) for _, finding, shared in ranked))
+    return _Proposal(group, records, settled, judged, tuple((finding, shared) for _, finding, shared in ranked))
 
 
 def _keeps_apart(finding: Known, form: str, records: tuple[str, ...]) -> bool:
@@ -344,31 +348,31 @@ def _keeps_apart(finding: Known, form: str, records: tuple[str, ...]) -> bool:
     return finding.settled_key.get(FORM) != form or not finding.settled < frozenset(records)
 
 
-def _stable(wishes: Sequence[_Wish]) -> dict[str, _Wish]:
-    matched: dict[str, _Wish] = {}
-    asking = [(wish, iter(wish.candidates)) for wish in wishes]
-    turn: dict[int, Iterator[tuple[Known, int]]] = {id(wish): candidates for wish, candidates in asking}
-    waiting = [wish for wish, _ in asking]
+def _stable(proposals: Sequence[_Proposal]) -> dict[str, _Proposal]:
+    matched: dict[str, _Proposal] = {}
+    asking = [(proposal, iter(proposal.candidates)) for proposal in proposals]
+    turn: dict[int, Iterator[tuple[Known, int]]] = {id(proposal): candidates for proposal, candidates in asking}
+    waiting = [proposal for proposal, _ in asking]
     while waiting:
-        wish = waiting.pop()
-        finding, _ = next(turn[id(wish)], (None, 0))
+        proposal = waiting.pop()
+        finding, _ = next(turn[id(proposal)], (None, 0))
         if finding is None:
             continue
         rival = matched.get(finding.id)
-        if rival is None or _prefers(finding, wish, rival):
-            matched[finding.id] = wish
+        if rival is None or _prefers(finding, proposal, rival):
+            matched[finding.id] = proposal
             if rival is not None:
                 waiting.append(rival)
         else:
-            waiting.append(wish)
+            waiting.append(proposal)
     return matched
 
 
-def _prefers(finding: Known, new: _Wish, current: _Wish) -> bool:
-    def rank(wish: _Wish) -> tuple[bool, bool, int, str]:
-        nothing_left = wish.settled and finding.state in LIVE
-        shared = len(finding.followed.intersection(wish.records))
-        return nothing_left, finding.anchor not in wish.records, -shared, min(wish.records)
+def _prefers(finding: Known, new: _Proposal, current: _Proposal) -> bool:
+    def rank(proposal: _Proposal) -> tuple[bool, bool, int, str]:
+        nothing_left = proposal.settled and finding.state in LIVE
+        shared = len(finding.followed.intersection(proposal.records))
+        return nothing_left, finding.anchor not in proposal.records, -shared, min(proposal.records)
 
     return rank(new) < rank(current)
 

@@ -52,7 +52,7 @@ _MICROSECOND = dt.timedelta(microseconds=1)
 
 @dataclass(frozen=True)
 class GroupParts:
-    """What a payload says about a group; see `Finding` for its fields."""
+    """The parts of a payload that describe a group; see `Finding` for its fields."""
 
     form: str = DUPLICATE
     datasets: tuple[str, ...] = ()

@@ -109,17 +109,17 @@ class Finding:
 
     @property
     def kept_by(self) -> str | None:
-        """Who chose the keeper; None if the rule did."""
+        """The person who chose the keeper; None if the rule did."""
         return None if self.keeper is None else self.keeper.chosen_by
 
     @property
     def choosers(self) -> tuple[str, ...]:
-        """Who chose the keeper or a field of it, each once; empty if the rule chose all."""
+        """The people who chose the keeper or a field of it, each once; empty if the rule chose all."""
         return tuple(dict.fromkeys((*((self.kept_by,) if self.kept_by else ()), *self.value_choosers)))
 
     @property
     def value_choosers(self) -> tuple[str, ...]:
-        """Who chose fields of the keeper, each once."""
+        """The people who chose fields of the keeper, each once."""
         return tuple(dict.fromkeys(value.by for _, value in chosen_values(self).values()))
 
     @property
@@ -156,7 +156,7 @@ class Foreseen:
         return State.DISMISSED if self.change is FindingChange.SETTLED else State.OPEN
 
 
-class Named(Protocol):
+class NamedRecord(Protocol):
     """A record of a finding or of a group."""
 
     @property

@@ -17,7 +17,7 @@ from reconcile.findings.plan import Plan
 from reconcile.journal.limits_in_words import money_in_words, rows_in_words, subject_of
 from reconcile.store import Transaction
 from reconcile.store import limits as stored
-from reconcile.store.limits import Counted, Kind, ScopeRow, Sums, Texts
+from reconcile.store.limits import Counted, Kind, ScopeRow, ScopeSums, Texts
 from rules import values as sums
 from rules.cleaning import Caps
 
@@ -301,7 +301,7 @@ class _Counter:
     def _write(self, tx: Transaction, counted_at: dt.datetime) -> None:
         log.touch(tx, facts.LIMITS, [self.scope])
         (day, day_money), (in_run, run_money) = self.day, self.in_run
-        sums = Sums(counted_at, day, _texts(day_money), self.counted_run, in_run, _texts(run_money))
+        sums = ScopeSums(counted_at, day, _texts(day_money), self.counted_run, in_run, _texts(run_money))
         stored.keep(tx, self.scope, sums)
 
 

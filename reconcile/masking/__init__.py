@@ -1,1 +1,1 @@
-"""What people see of records: which columns are masked, findings as public JSON, and records side by side."""
+"""Records as people may see them: which columns are masked, findings as public JSON, and records side by side."""

@@ -1,4 +1,4 @@
-"""What joins the records of a finding, in sentences."""
+"""The links between the records of a finding, in sentences."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from notifications.base import MASK
 from notifications.wording import words
 from reconcile.config.settings import Project
 from reconcile.findings.identity import is_of_content, public
-from reconcile.findings.shown import Named
+from reconcile.findings.shown import NamedRecord
 from rules.groups.group import Difference
 from rules.kinds.base import Rule
 from rules.values import PLACE, Value
@@ -147,7 +147,7 @@ class Masking:
         """Return the same in words."""
         return words.money(amounts) if self.risk(amounts) or not amounts else MASK
 
-    def names(self, members: Sequence[Named], datasets: Sequence[str] = ()) -> list[str]:
+    def names(self, members: Sequence[NamedRecord], datasets: Sequence[str] = ()) -> list[str]:
         """Return names for people for records of a finding, or for those near it.
 
         If the rule reads several `datasets`, each name begins with the record's one.
@@ -158,7 +158,7 @@ class Masking:
             for name in [self.side(member.dataset).name(member)]
         ]
 
-    def name(self, member: Named) -> str:
+    def name(self, member: NamedRecord) -> str:
         """Return a record's name for people: its id, or its place or its values if it has none."""
         if (place := self.place(member)) is not None:
             file, *sheet, row = place
@@ -167,11 +167,11 @@ class Masking:
             return " · ".join(map(_text, self.values(member).values()))
         return " / ".join(map(_text, self.record(member.id)))
 
-    def masks_name(self, member: Named) -> bool:
+    def masks_name(self, member: NamedRecord) -> bool:
         """Return True if the record's id, as it is shown, is masked in part."""
         return MASK in self.record(member.id)
 
-    def place(self, member: Named) -> list[Any] | None:
+    def place(self, member: NamedRecord) -> list[Any] | None:
         """Return file and row of a record without an id, with the sheet between them if its dataset may have several.
 
         None if they are unknown, or if it has an id.
@@ -180,7 +180,7 @@ class Masking:
         place = [public(member.values.get(name)) for name in names]
         return None if None in place or not is_of_content(member.id) else list(map(self.value, names, place))
 
-    def values(self, member: Named) -> dict[str, Any]:
+    def values(self, member: NamedRecord) -> dict[str, Any]:
         return {name: self.value(name, public(value)) for name, value in member.values.items()}
 
 

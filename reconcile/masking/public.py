@@ -15,13 +15,13 @@ from reconcile.findings.chosen_values import by_record
 from reconcile.findings.identity import is_of_content, public
 from reconcile.findings.payload import DUPLICATE
 from reconcile.findings.results import Outcome, RuleResult, to_json
-from reconcile.findings.shown import Finding, Foreseen, Named
+from reconcile.findings.shown import Finding, Foreseen, NamedRecord
 from reconcile.masking.personal import Masking
 from rules.groups.group import Difference, Nearby
 from rules.pairs.evidence import Link
 from rules.values import Value
 
-Roles = Sequence[tuple[str, Named]]
+Roles = Sequence[tuple[str, NamedRecord]]
 _SIDES = ("left", "right")
 
 
@@ -122,7 +122,7 @@ def chosen_values(finding: Finding, hidden: Masking) -> list[JsonObject]:
 def _group(roles: Roles, dataset: str, form: str, hidden: Masking) -> JsonObject:
     """Return the form and the records: keeper and surplus, or those of each role with their dataset, both sides of a
     comparison."""
-    by_role: dict[str, list[Named]] = {}
+    by_role: dict[str, list[NamedRecord]] = {}
     for role, member in roles:
         by_role.setdefault(role, []).append(member)
     if form != DUPLICATE:
@@ -141,7 +141,7 @@ def _group(roles: Roles, dataset: str, form: str, hidden: Masking) -> JsonObject
     return shown
 
 
-def _record(member: Named, dataset: str, hidden: Masking) -> JsonObject:
+def _record(member: NamedRecord, dataset: str, hidden: Masking) -> JsonObject:
     """Return a record with its dataset, and its place or its values if it has no id."""
     side = hidden.side(member.dataset)
     shown = {"dataset": member.dataset or dataset, "id": side.record(member.id)}
@@ -150,7 +150,7 @@ def _record(member: Named, dataset: str, hidden: Masking) -> JsonObject:
     return shown | ({"values": side.values(member)} if is_of_content(member.id) else {})
 
 
-def _records(members: Sequence[Named], finding: Finding, hidden: Masking) -> list[Any]:
+def _records(members: Sequence[NamedRecord], finding: Finding, hidden: Masking) -> list[Any]:
     if len(finding.datasets) > 1:
         return [_record(member, finding.dataset, hidden) for member in members]
     return [hidden.side(member.dataset).record(member.id) for member in members]
@@ -188,7 +188,7 @@ def _nearby(nearest: Sequence[Nearby], records: int, datasets: Sequence[str], hi
     return {"nearby": {"records": records, **shown, **_places(nearest, hidden)}}
 
 
-def _places(members: Sequence[Named], hidden: Masking) -> JsonObject:
+def _places(members: Sequence[NamedRecord], hidden: Masking) -> JsonObject:
     """Return file and row of records without an id, else their values; empty if the records have ids."""
     if not members or not all(is_of_content(member.id) for member in members):
         return {}

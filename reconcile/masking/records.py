@@ -14,7 +14,7 @@ from reconcile.config.link import address, columns_of
 from reconcile.config.settings import DatasetConfig, Project
 from reconcile.documents import JsonObject
 from reconcile.findings.identity import is_erased, public
-from reconcile.findings.shown import Finding, Foreseen, Named
+from reconcile.findings.shown import Finding, Foreseen, NamedRecord
 from reconcile.masking.personal import Masking
 from rules.kinds.base import Rule
 from rules.normalise.times import PERIODS, day
@@ -132,7 +132,7 @@ class _Layout:
     hidden: Masking
 
     @cached_property
-    def members(self) -> Sequence[tuple[str, Named]]:
+    def members(self) -> Sequence[tuple[str, NamedRecord]]:
         """Each record with its role."""
         if isinstance(self.finding, Finding):
             return [(member.role, member) for member in self.finding.members]
@@ -142,10 +142,10 @@ class _Layout:
     def rule(self) -> Rule | None:
         return rule_of(self.project, self.finding)
 
-    def dataset(self, member: Named) -> DatasetConfig | None:
+    def dataset(self, member: NamedRecord) -> DatasetConfig | None:
         return self.project.datasets.get(member.dataset or self.finding.dataset)
 
-    def values(self, role: str, member: Named) -> dict[str, tuple[str, Value]]:
+    def values(self, role: str, member: NamedRecord) -> dict[str, tuple[str, Value]]:
         """Return the member's column and value for each field."""
         dataset = self.dataset(member)
         columns: Iterable[str | None] = member.values
@@ -182,7 +182,7 @@ class _Layout:
         text = local(shown, value, self.project.timezone)
         return CellView(shown, "" if text is None else str(text), canonical(value) != canonical(first))
 
-    def _link(self, member: Named) -> str | None:
+    def _link(self, member: NamedRecord) -> str | None:
         dataset = self.dataset(member)
         if dataset is None or dataset.link is None or is_erased(member.id):
             return None

@@ -1,4 +1,4 @@
-"""What became of cleanings between runs, told by `serve`: executed after a pause, undone, failed or approved."""
+"""News of cleanings between runs, sent by `serve`: executed after a pause, undone, failed or approved."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reconcile.config.settings import JobConfig, Project
 from reconcile.findings.states import State
 from reconcile.messages import living, notify, outbox, outcomes, routing, timing
 from reconcile.messages.news import News
-from reconcile.messages.notices import Letter
+from reconcile.messages.notices import MessageContext
 from reconcile.store import Transaction, cleaning_news
 from reconcile.store import findings as stored_findings
 from reconcile.store import outbox as stored_outbox
@@ -81,15 +81,15 @@ def _queue(
     asking, not_undone = _failures(tx, project, channel, failed)
     if not told.rules and not asking and not not_undone:
         return None
-    letter = _letter(tx, project, job, channel, news)
+    context = _context(tx, project, job, channel, news)
     notice = Notice(
-        id=letter.message,
+        id=context.message,
         job=job.name,
         run=None,
         slot=tx.now,
         created=tx.now,
         timezone=project.timezone,
-        cleaning=tuple(notify.between_runs(letter, asking, not_undone, told)),
+        cleaning=tuple(notify.between_runs(context, asking, not_undone, told)),
         project=project.name,
         link=project.page("/"),
     )
@@ -111,10 +111,12 @@ def _failures(tx: Transaction, project: Project, channel: str, rules: Sequence[s
     return News.of(project, failed, most), News.of(project, not_undone, most)
 
 
-def _letter(tx: Transaction, project: Project, job: JobConfig, channel: str, news: Sequence[CleaningNews]) -> Letter:
+def _context(
+    tx: Transaction, project: Project, job: JobConfig, channel: str, news: Sequence[CleaningNews]
+) -> MessageContext:
     facts = "|".join(f"{item.plan}:{item.what}" for item in sorted(news, key=lambda item: item.plan))
     text = f"reconcile/between/1|{job.name}|{channel}|{facts}"
-    return Letter(
+    return MessageContext(
         project=project,
         job=job.name,
         run=None,

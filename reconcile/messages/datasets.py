@@ -12,7 +12,7 @@ from notifications.wording.words import listed, plural
 from reconcile.config.settings import Project
 from reconcile.findings.results import LeftOut, RuleResult
 from reconcile.messages import troubles
-from reconcile.messages.telling import EndedRun
+from reconcile.messages.run_news import EndedRun
 from reconcile.store import Transaction
 from reconcile.store import troubles as stored
 
@@ -22,7 +22,7 @@ READ_WHOLE = ("", "full")
 
 @dataclass
 class _Seen:
-    """What the rules of a run left out of a dataset."""
+    """The records of a dataset that the rules of a run left out."""
 
     read: int = 0
     shared: int = 0

@@ -21,7 +21,7 @@ from reconcile.config.settings import Project
 from reconcile.messages import timing, troubles
 from reconcile.messages.delivery import Deliverer
 from reconcile.store import Store, Transaction, leases
-from reconcile.store.failing import Failure
+from reconcile.store.failing import LastingFailure
 from reconcile.store.troubles import Trouble
 from rules.values import canonical_instant
 
@@ -66,7 +66,9 @@ class StateTrouble:
         else:
             self.tell(failure, store.key_file, project, channels)
 
-    def tell(self, failure: Failure, key_file: Path, project: Project, channels: Mapping[str, Deliverer]) -> None:
+    def tell(
+        self, failure: LastingFailure, key_file: Path, project: Project, channels: Mapping[str, Deliverer]
+    ) -> None:
         """Tell the beginning, if it lasts, to the channels that have not received it."""
         if self.trouble is None and failure.seconds >= LASTS:
             self.trouble = Trouble(SUBJECT, None, sentence(failure), failure.since, troubles.channels(project))
@@ -119,7 +121,7 @@ class StateTrouble:
             self._key_file = None
 
 
-def sentence(failure: Failure) -> str:
+def sentence(failure: LastingFailure) -> str:
     """Return the trouble of the state in words."""
     return f"{_HEADLINE}\n{failure.error}"
 

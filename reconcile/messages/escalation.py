@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Collection
 
 from notifications.base import EscalationNotice, Notice
+from reconcile.config.channel_entries import EscalationEntry
 from reconcile.config.settings import Project
-from reconcile.config.telling import EscalationEntry
 from reconcile.messages import outbox, timing
 from reconcile.messages.news import News
-from reconcile.messages.notices import Letter, undecided_notice
+from reconcile.messages.notices import MessageContext, undecided_notice
 from reconcile.store import Transaction
 from reconcile.store import findings as stored
 from reconcile.store import runs as stored_runs
@@ -55,7 +55,7 @@ def _tell(
         return None
     named = "|".join(f"{finding}:{version}" for finding, version in sorted(news.versions.items()))
     text = f"reconcile/escalation/1|{channel}|{entry.to}|{named}"
-    letter = Letter(
+    context = MessageContext(
         project=project,
         job=None,
         run=None,
@@ -66,11 +66,11 @@ def _tell(
         show=settings.show,
     )
     notice = Notice(
-        id=letter.message,
+        id=context.message,
         job=None,
         run=None,
         slot=tx.now,
-        rules=tuple(undecided_notice(letter, project.rules[rule], news.of_rule(rule)) for rule in news.rules),
+        rules=tuple(undecided_notice(context, project.rules[rule], news.of_rule(rule)) for rule in news.rules),
         created=tx.now,
         timezone=project.timezone,
         project=project.name,

@@ -1,4 +1,4 @@
-"""What a finding gained since a channel's last message about it. Pure."""
+"""Records that joined a finding since a channel's last message about it. Pure."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ from reconcile.schedule import retry
 from reconcile.store import Store, Transaction, plans
 from reconcile.store import findings as stored_findings
 from reconcile.store import outbox as stored
-from reconcile.store.findings import Standing
+from reconcile.store.findings import FindingState
 from reconcile.store.outbox import LivingMessage
 
 UPDATES = retry.Policy(dt.timedelta(seconds=2), dt.timedelta(minutes=10), 12, dt.timedelta(days=1))
@@ -52,7 +52,7 @@ _PAST = {
     State.MERGED: "part of another finding",
     State.UNDONE: "cleaning undone",
 }
-"""What became of a finding, by its state; in the others it still waits."""
+"""The outcome of a finding in words, by its state; in other states it still waits."""
 
 
 def with_proofs(notice: Notice, key: bytes) -> Notice:
@@ -206,7 +206,7 @@ def _kept(project: Project, finding: Finding, show: Collection[str]) -> KeptReco
     }
 
 
-def _outcome(finding: Standing, form: str, project: Project) -> str | None:
+def _outcome(finding: FindingState, form: str, project: Project) -> str | None:
     """Like "not a duplicate, says maria (21 Nov 09:12)"; None if it still waits for a decision."""
     past = _PAST.get(finding.state)
     if finding.state is State.DISMISSED and form != DUPLICATE:

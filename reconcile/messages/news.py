@@ -17,7 +17,7 @@ from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from rules import values
 from rules.forensics.disagreements import Disagreements
-from rules.forensics.repeats import Repeats
+from rules.forensics.repeats import RepeatCauses
 from rules.kinds.base import Rule
 
 
@@ -68,7 +68,7 @@ class RuleNews:
         self.records = 0
         self.money: dict[str, Decimal] = {}
         self.summary = False
-        self._repeats: Repeats | None = None
+        self._repeats: RepeatCauses | None = None
         self._disagreements: Disagreements | None = None
         self._large: list[Finding] = []
 
@@ -94,7 +94,7 @@ class RuleNews:
         if finding.form == DUPLICATE:
             if self._repeats is None:
                 times = (rule.ordered_by, *rule.keep_columns)
-                self._repeats = Repeats({part.column for _, part in rule.key_parts()}, filter(None, times))
+                self._repeats = RepeatCauses({part.column for _, part in rule.key_parts()}, filter(None, times))
             self._repeats.add([member.values for member in finding.members if member.dataset is None])
             return
         left, right = ([member.values for member in finding.in_role(role)] for role in ("left", "right"))

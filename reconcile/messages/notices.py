@@ -37,7 +37,7 @@ _MOST_VALUES = 6  # values that link the records of a group
 
 
 @dataclass(frozen=True)
-class Letter:
+class MessageContext:
     """Data that every part of a message needs: its origin, and the masked columns it may show.
 
     `plans` holds the hashes of plans that wait for approval, by finding, and `approvals` those that several people must
@@ -59,13 +59,13 @@ class Letter:
     approvals: Mapping[str, GivenApprovals] = field(default_factory=dict)
 
 
-def rule_notice(letter: Letter, result: RuleResult, news: RuleNews) -> RuleNotice:
+def rule_notice(context: MessageContext, result: RuleResult, news: RuleNews) -> RuleNotice:
     """Describe the news about a rule that was checked."""
-    rule = letter.project.rules[result.rule]
-    hidden = Masking.of(letter.project, rule.dataset, rule.name, letter.show)
+    rule = context.project.rules[result.rule]
+    hidden = Masking.of(context.project, rule.dataset, rule.name, context.show)
     balance = () if hidden.hides_amounts else tuple(balance_notice(line, rule.form_words) for line in result.balance)
     return replace(
-        _described(letter, rule, news),
+        _described(context, rule, news),
         new=news.changes[FindingChange.NEW],
         grown=news.changes[FindingChange.GROWN],
         reopened=news.changes[FindingChange.REOPENED] + news.changes[FindingChange.WOKEN],
@@ -81,13 +81,13 @@ def rule_notice(letter: Letter, result: RuleResult, news: RuleNews) -> RuleNotic
     )
 
 
-def undecided_notice(letter: Letter, rule: Rule, news: RuleNews) -> RuleNotice:
+def undecided_notice(context: MessageContext, rule: Rule, news: RuleNews) -> RuleNotice:
     """Describe findings of a rule that nobody decided about."""
-    return replace(_described(letter, rule, news), undecided=news.changes.total())
+    return replace(_described(context, rule, news), undecided=news.changes.total())
 
 
-def _described(letter: Letter, rule: Rule, news: RuleNews) -> RuleNotice:
-    hidden = Masking.of(letter.project, rule.dataset, rule.name, letter.show)
+def _described(context: MessageContext, rule: Rule, news: RuleNews) -> RuleNotice:
+    hidden = Masking.of(context.project, rule.dataset, rule.name, context.show)
     datasets = rule.member_datasets
     return RuleNotice(
         rule=rule.name,
@@ -104,7 +104,7 @@ def _described(letter: Letter, rule: Rule, news: RuleNews) -> RuleNotice:
         owner=rule.owner,
         runbook=rule.runbook,
         why=news.cause,
-        largest=tuple(group_notice(letter, finding, rule) for finding in news.largest()),
+        largest=tuple(group_notice(context, finding, rule) for finding in news.largest()),
         datasets=datasets if len(datasets) > 1 else (),
         nouns=rule.nouns,
         forms=dict(sorted(news.forms.items())),
@@ -144,9 +144,9 @@ def _trend(result: RuleResult) -> str | None:
     return f"{groups} in all; earlier runs found {', '.join(f'{n:,}' for n in before)}"
 
 
-def group_notice(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
+def group_notice(context: MessageContext, finding: Finding, rule: Rule) -> GroupNotice:
     """Describe a finding with what the channel may show."""
-    hidden = Masking.of(letter.project, finding.dataset, rule.name, letter.show)
+    hidden = Masking.of(context.project, finding.dataset, rule.name, context.show)
     datasets = finding.datasets
     raw = finding.members[0].values if finding.members else {}
     by_role = defaultdict[str, list[str]](list)
@@ -161,7 +161,7 @@ def group_notice(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
         """Return a text as the first record has it, and other values as they are compared."""
         has_text = isinstance(value, str) and not finding.links and raw.get(column) is not None
         shown = raw[column] if has_text else value
-        return str(records.local(_text(shown), shown, letter.project.timezone, periods.get(column)))
+        return str(records.local(_text(shown), shown, context.project.timezone, periods.get(column)))
 
     return GroupNotice(
         finding=finding.id,
@@ -190,10 +190,10 @@ def group_notice(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
         form_reason=finding.form_reason,
         version=finding.version,
         joined=tuple(hidden.names(joined, datasets)),
-        added=hidden.risk(added_money(letter.project, finding, joined)),
-        link=letter.project.page(f"/findings/{finding.id}") if finding.id != NO_ID else None,
+        added=hidden.risk(added_money(context.project, finding, joined)),
+        link=context.project.page(f"/findings/{finding.id}") if finding.id != NO_ID else None,
         kept_by=finding.kept_by,
-        display=records.displayed(letter.project, finding, hidden),
+        display=records.displayed(context.project, finding, hidden),
         evidence=evidence(finding, names),
     )
 

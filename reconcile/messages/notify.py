@@ -27,8 +27,8 @@ from reconcile.findings.states import State
 from reconcile.masking.personal import Masking
 from reconcile.messages import outbox
 from reconcile.messages.news import News, RuleNews
-from reconcile.messages.notices import Letter, group_notice, in_words, plan_facts, rule_notice
-from reconcile.messages.outcomes import Outcomes, RuleOutcomes
+from reconcile.messages.notices import MessageContext, group_notice, in_words, plan_facts, rule_notice
+from reconcile.messages.outcomes import CleaningOutcomes, RuleOutcomes
 from reconcile.plugins import verb_of
 from reconcile.store import Transaction
 from reconcile.store import runs as stored
@@ -53,33 +53,33 @@ def message_id(run: str, channel: str, attempt: int) -> str:
 
 
 def digest(
-    letter: Letter,
+    context: MessageContext,
     outcomes: Sequence[Outcome],
     untold: News,
     news: Sequence[FailureNews],
     asking: News,
     not_undone: News,
-    results: Outcomes,
+    results: CleaningOutcomes,
 ) -> Notice:
     """Build a run's only message to a channel: findings that wait for a person (`asking`, and `not_undone`), new
     findings, failed checks, what became of cleanings (`results`), and improvements."""
     return Notice(
-        id=letter.message,
-        job=letter.job,
-        run=letter.run,
-        slot=letter.slot,
+        id=context.message,
+        job=context.job,
+        run=context.run,
+        slot=context.slot,
         rules=tuple(
-            rule_notice(letter, outcome, untold.of_rule(outcome.rule))
+            rule_notice(context, outcome, untold.of_rule(outcome.rule))
             for outcome in outcomes
             if isinstance(outcome, RuleResult)
         ),
-        failures=tuple(_failure(letter, item) for item in news),
-        since=letter.since,
-        created=letter.created,
-        timezone=letter.project.timezone,
-        cleaning=tuple(_cleanings(letter, outcomes, asking, not_undone, results)),
-        project=letter.project.name,
-        link=letter.project.page("/review"),
+        failures=tuple(_failure(context, item) for item in news),
+        since=context.since,
+        created=context.created,
+        timezone=context.project.timezone,
+        cleaning=tuple(_cleanings(context, outcomes, asking, not_undone, results)),
+        project=context.project.name,
+        link=context.project.page("/review"),
     )
 
 
@@ -88,9 +88,9 @@ def tells_why(project: Project, channel: str) -> bool:
     return not project.alerts or channel in project.alerts
 
 
-def _failure(letter: Letter, item: FailureNews) -> FailureNotice:
-    sentence = item.sentence if letter.tells_why else ""
-    return FailureNotice(item.subject, sentence, item.since, item.ended, None if item.ended else letter.again)
+def _failure(context: MessageContext, item: FailureNews) -> FailureNotice:
+    sentence = item.sentence if context.tells_why else ""
+    return FailureNotice(item.subject, sentence, item.since, item.ended, None if item.ended else context.again)
 
 
 def says_something(outcomes: Sequence[Outcome], before: Sequence[Outcome]) -> bool:
@@ -112,39 +112,41 @@ def has_news(notice: Notice) -> bool:
 
 
 def _cleanings(
-    letter: Letter, outcomes: Sequence[Outcome], asking: News, not_undone: News, results: Outcomes
+    context: MessageContext, outcomes: Sequence[Outcome], asking: News, not_undone: News, results: CleaningOutcomes
 ) -> Iterator[CleaningNotice]:
     """Yield a notice for each rule that cleaned or waits for people, checked or not; those that wait come first."""
     rules = [outcome.rule for outcome in outcomes]
     notices = [
         replace(
             _cleaning(
-                letter, outcome.rule, outcome.cleaning, asking.of_rule(outcome.rule), not_undone.of_rule(outcome.rule)
+                context, outcome.rule, outcome.cleaning, asking.of_rule(outcome.rule), not_undone.of_rule(outcome.rule)
             ),
-            **_results(letter, results.of_rule(outcome.rule)),
+            **_results(context, results.of_rule(outcome.rule)),
         )
         for outcome in outcomes
     ]
-    notices += [results_notice(letter, name, results) for name in results.rules if name not in rules]
+    notices += [results_notice(context, name, results) for name in results.rules if name not in rules]
     yield from sorted((notice for notice in notices if notice.is_told), key=lambda notice: not notice.asks)
 
 
-def between_runs(letter: Letter, asking: News, not_undone: News, results: Outcomes) -> Iterator[CleaningNotice]:
+def between_runs(
+    context: MessageContext, asking: News, not_undone: News, results: CleaningOutcomes
+) -> Iterator[CleaningNotice]:
     """Yield a notice for each rule with cleanings or undos that ended or failed between runs."""
     for name in dict.fromkeys((*asking.rules, *not_undone.rules, *results.rules)):
-        if name in letter.project.rules:
-            notice = _cleaning(letter, name, CleaningResult(), asking.of_rule(name), not_undone.of_rule(name))
-            yield replace(notice, **_results(letter, results.of_rule(name)))
+        if name in context.project.rules:
+            notice = _cleaning(context, name, CleaningResult(), asking.of_rule(name), not_undone.of_rule(name))
+            yield replace(notice, **_results(context, results.of_rule(name)))
         else:
-            yield results_notice(letter, name, results)
+            yield results_notice(context, name, results)
 
 
-def results_notice(letter: Letter, name: str, results: Outcomes) -> CleaningNotice:
+def results_notice(context: MessageContext, name: str, results: CleaningOutcomes) -> CleaningNotice:
     """Describe what became of the cleanings of a rule that no run checks now, perhaps since it was removed."""
-    rule = letter.project.rules.get(name)
+    rule = context.project.rules.get(name)
     severity, dataset = ("info", "") if rule is None else (rule.severity.name, rule.dataset)
     notice = CleaningNotice(name, severity, dataset, owner=None if rule is None else rule.owner)
-    return replace(notice, **_results(letter, results.of_rule(name)))
+    return replace(notice, **_results(context, results.of_rule(name)))
 
 
 _BECAME = {
@@ -162,7 +164,7 @@ def _plan(news: CleaningNews) -> PlanNotice:
 
 
 class CleaningCounts(TypedDict):
-    """What a CleaningNotice says of cleanings that ended, or wait for a run."""
+    """The fields of a CleaningNotice about cleanings that ended, or wait for a run."""
 
     cleaned: int
     undone: int
@@ -177,10 +179,10 @@ class CleaningCounts(TypedDict):
     withdrawn: int
 
 
-def _results(letter: Letter, results: RuleOutcomes) -> CleaningCounts:
+def _results(context: MessageContext, results: RuleOutcomes) -> CleaningCounts:
     counts, undos = results.counts, results.undos
     ended = counts + undos
-    waits_for = " ".join(f"{why.rstrip('.')}." for why in results.waits_for) if letter.tells_why else ""
+    waits_for = " ".join(f"{why.rstrip('.')}." for why in results.waits_for) if context.tells_why else ""
     return {
         "cleaned": counts["done"],
         "undone": undos["done"],
@@ -197,10 +199,10 @@ def _results(letter: Letter, results: RuleOutcomes) -> CleaningCounts:
 
 
 def _cleaning(
-    letter: Letter, name: str, cleaning: CleaningResult, asking: RuleNews, not_undone: RuleNews
+    context: MessageContext, name: str, cleaning: CleaningResult, asking: RuleNews, not_undone: RuleNews
 ) -> CleaningNotice:
-    rule = letter.project.rules[name]
-    hidden = Masking.of(letter.project, rule.dataset, rule.name, letter.show)
+    rule = context.project.rules[name]
+    hidden = Masking.of(context.project, rule.dataset, rule.name, context.show)
     return CleaningNotice(
         rule=rule.name,
         severity=rule.severity.name,
@@ -215,23 +217,23 @@ def _cleaning(
         doubt=cleaning.doubt,
         findings=(
             *(
-                replace(group_notice(letter, finding, rule), state=NOT_UNDONE, history=finding.not_undone)
+                replace(group_notice(context, finding, rule), state=NOT_UNDONE, history=finding.not_undone)
                 for finding in not_undone.largest()
             ),
-            *(_asking(letter, finding, rule) for finding in asking.largest()),
+            *(_asking(context, finding, rule) for finding in asking.largest()),
         ),
         owner=rule.owner,
         runbook=rule.runbook,
     )
 
 
-def _asking(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
+def _asking(context: MessageContext, finding: Finding, rule: Rule) -> GroupNotice:
     """Describe a finding that waits for a person, with its plan or the reason why its cleaning failed."""
     group = replace(
-        group_notice(letter, finding, rule),
+        group_notice(context, finding, rule),
         state=finding.state.value,
-        **plan_facts(letter.plans.get(finding.id)),
-        approvals=in_words(letter.approvals.get(finding.id)),
+        **plan_facts(context.plans.get(finding.id)),
+        approvals=in_words(context.approvals.get(finding.id)),
     )
     return group if finding.state is State.AWAITING else replace(group, history=finding.reason)
 

@@ -47,7 +47,7 @@ class RuleOutcomes:
         return bool(self.counts or self.undos)
 
 
-class Outcomes:
+class CleaningOutcomes:
     """Outcomes of cleanings, by rule."""
 
     def __init__(self, news: Iterable[CleaningNews] = ()) -> None:
@@ -96,9 +96,9 @@ def _closed(tx: Transaction, project: Project, source: str, target: str, rule: s
     )
 
 
-def of_channel(news: Iterable[CleaningNews], fits: Callable[[str], bool]) -> Outcomes:
+def of_channel(news: Iterable[CleaningNews], fits: Callable[[str], bool]) -> CleaningOutcomes:
     """Return the outcomes of the rules that the channel is told about."""
-    return Outcomes(item for item in news if fits(item.rule))
+    return CleaningOutcomes(item for item in news if fits(item.rule))
 
 
 def is_for(project: Project, rules: Collection[str], rule: str) -> bool:

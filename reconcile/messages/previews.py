@@ -16,9 +16,9 @@ from reconcile.findings.states import State
 from reconcile.journal import approvals
 from reconcile.messages import notify
 from reconcile.messages.news import News
-from reconcile.messages.notices import NO_ID, Letter
+from reconcile.messages.notices import NO_ID, MessageContext
 from reconcile.messages.notify import FailureNews
-from reconcile.messages.outcomes import Outcomes, untold
+from reconcile.messages.outcomes import CleaningOutcomes, untold
 from reconcile.store import Transaction, plans
 from reconcile.store import findings as stored_findings
 from reconcile.store import runs as stored
@@ -38,7 +38,7 @@ class _Contents:
     asking: News
     undos: News
     failures: Sequence[FailureNews]
-    results: Outcomes
+    results: CleaningOutcomes
     is_next: bool
 
     def __bool__(self) -> bool:
@@ -59,7 +59,7 @@ def next_message(
     last = runs[0]
     contents = None if is_new else _unsent(tx, project, job, channel)
     contents = contents or _everything(tx, project, job, channel, keep_summary=is_new)
-    letter = Letter(
+    context = MessageContext(
         project=project,
         job=job.name,
         run=last.id,
@@ -74,7 +74,7 @@ def next_message(
     )
     outcomes = _latest(runs, _rules(project, job, channel))
     parts = (contents.opened, contents.failures, contents.asking, contents.undos, contents.results)
-    return notify.digest(letter, outcomes, *parts), contents.is_next
+    return notify.digest(context, outcomes, *parts), contents.is_next
 
 
 def _latest(runs: Sequence[RunRow], rules: Sequence[str]) -> list[Outcome]:
@@ -110,7 +110,7 @@ def _unsent(tx: Transaction, project: Project, job: JobConfig, channel: str) -> 
         asking=News.of(project, asking, most),
         undos=News.of(project, stored_findings.not_undone(tx, rules, channel), most),
         failures=tuple(notify.unheard(tx, project, job.name, channel, ())),
-        results=Outcomes(news for news in untold(tx, project, job.name, rules) if news.rule in rules),
+        results=CleaningOutcomes(news for news in untold(tx, project, job.name, rules) if news.rule in rules),
         is_next=True,
     )
 
@@ -124,7 +124,7 @@ def _everything(tx: Transaction, project: Project, job: JobConfig, channel: str,
         asking=News.of(project, stored_findings.in_states(tx, rules, stored_findings.ASKING)),
         undos=News.of(project, stored_findings.not_undone(tx, rules)),
         failures=[FailureNews(subject, sentence, since) for subject, (sentence, since) in failing],
-        results=Outcomes(),
+        results=CleaningOutcomes(),
         is_next=False,
     )
 
@@ -142,7 +142,7 @@ def of_dry_run(
 
     New findings have no id yet, and nothing waits for approval. `tx` is None if there is no state.
     """
-    letter = Letter(
+    context = MessageContext(
         project=project,
         job=job.name,
         run="dry run",
@@ -161,7 +161,7 @@ def of_dry_run(
     findings = (finding for finding in foreseen if finding.rule in rules)
     opened = News.of(project, _findings(tx, findings, slot, at_once, job.existing))
     outcomes = [outcome for outcome in outcomes if outcome.rule in rules]
-    return notify.digest(letter, outcomes, opened, failures, News(), News(), Outcomes())
+    return notify.digest(context, outcomes, opened, failures, News(), News(), CleaningOutcomes())
 
 
 def _findings(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from decimal import Decimal
 
+from reconcile.config.channel_entries import RouteEntry
 from reconcile.config.settings import Project
-from reconcile.config.telling import RouteEntry
 from rules.kinds.base import Rule
 from rules.values import by_currency
 

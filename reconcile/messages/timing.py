@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from notifications.base import Notice
 from notifications.wording.headline import severity
-from reconcile.config.telling import ChannelEntry, DigestEntry
+from reconcile.config.channel_entries import ChannelEntry, DigestEntry
 from reconcile.schedule.maintenance import DAYS, MINUTES, minute
 from rules.models import Severity
 

@@ -16,7 +16,7 @@ LONGEST = 1_000
 _DIFFERENT = SHORTEST // 3
 """The fewest different characters."""
 RULE = f"At least {SHORTEST} characters, {_DIFFERENT} of them different. It must not contain the user's name."
-"""What a password needs, for people who choose one."""
+"""The requirements for a password, in words."""
 
 _AT_ONCE = threading.Semaphore(2)
 """Each computation takes 64 MiB."""

@@ -9,7 +9,7 @@ from reconcile.errors import Refused, Wrong
 
 
 class Role(enum.IntEnum):
-    """What a person may do; each role includes the ones before it."""
+    """The rights of a person; each role includes the ones before it."""
 
     VIEWER = 1
     """Sees findings, runs and the log, with personal data masked."""

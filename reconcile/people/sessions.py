@@ -38,7 +38,7 @@ class SignInRefused(Refused):
 
 
 class TooManyAttempts(Refused):
-    """What is attempted is not even looked at."""
+    """Too many attempts; this one was not checked."""
 
     def __init__(self, wait: dt.timedelta, attempted: str = "attempts to sign in") -> None:
         self.wait = wait

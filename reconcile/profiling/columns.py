@@ -26,8 +26,8 @@ _MOST_STATES = 12
 """Different values of a column that is a state and no identifier."""
 
 
-class Role(enum.Enum):
-    """What a column seems to hold."""
+class ColumnRole(enum.Enum):
+    """The contents that a column seems to have."""
 
     EMAIL = "e-mail addresses"
     PHONE = "telephone numbers"
@@ -50,19 +50,33 @@ class Role(enum.Enum):
     OTHER = "other values"
 
 
-PERSONAL = (*(Role.EMAIL, Role.PHONE, Role.IBAN, Role.GIVEN_NAME, Role.SURNAME, Role.NAME, Role.BIRTH, Role.STREET),)
+PERSONAL = (
+    *(
+        ColumnRole.EMAIL,
+        ColumnRole.PHONE,
+        ColumnRole.IBAN,
+        ColumnRole.GIVEN_NAME,
+        ColumnRole.SURNAME,
+        ColumnRole.NAME,
+        ColumnRole.BIRTH,
+        ColumnRole.STREET,
+    ),
+)
 
-_HEADERS: tuple[tuple[Role, str], ...] = (
-    (Role.EMAIL, r"e ?mail|mail|e ?mail ?(address|adresse)"),
-    (Role.PHONE, r"(tele)?phone|tele(f|ph)on|tel|mobile|mobil|handy|fax|phone ?(no|number)|telefonnummer"),
-    (Role.IBAN, r"iban"),
-    (Role.GIVEN_NAME, r"(first|given|fore) ?names?|vornamen?|prénom|prenom"),
-    (Role.SURNAME, r"(last|family|sur) ?names?|surname|nachnamen?|familiennamen?|nom de famille"),
-    (Role.NAME, r"(full|contact|holder|account holder|person|employee|patient) ?names?|kontoinhaber|ansprechpartner"),
-    (Role.BIRTH, r"birth ?(date|day)?|date of birth|dob|geburtstag|geburtsdatum|geb"),
-    (Role.STREET, r"street|address( line)?( ?\d)?|addr|stra(ss|ß)e|anschrift|adresse|.* (address|street)"),
-    (Role.POSTCODE, r"post ?code|postal ?code|zip( ?code)?|plz|postleitzahl|.* (postal ?code|post ?code|zip)"),
-    (Role.CURRENCY, r"currency( code)?|ccy|curr|w(ä|ae)hrung|devise"),
+_HEADERS: tuple[tuple[ColumnRole, str], ...] = (
+    (ColumnRole.EMAIL, r"e ?mail|mail|e ?mail ?(address|adresse)"),
+    (ColumnRole.PHONE, r"(tele)?phone|tele(f|ph)on|tel|mobile|mobil|handy|fax|phone ?(no|number)|telefonnummer"),
+    (ColumnRole.IBAN, r"iban"),
+    (ColumnRole.GIVEN_NAME, r"(first|given|fore) ?names?|vornamen?|prénom|prenom"),
+    (ColumnRole.SURNAME, r"(last|family|sur) ?names?|surname|nachnamen?|familiennamen?|nom de famille"),
+    (
+        ColumnRole.NAME,
+        r"(full|contact|holder|account holder|person|employee|patient) ?names?|kontoinhaber|ansprechpartner",
+    ),
+    (ColumnRole.BIRTH, r"birth ?(date|day)?|date of birth|dob|geburtstag|geburtsdatum|geb"),
+    (ColumnRole.STREET, r"street|address( line)?( ?\d)?|addr|stra(ss|ß)e|anschrift|adresse|.* (address|street)"),
+    (ColumnRole.POSTCODE, r"post ?code|postal ?code|zip( ?code)?|plz|postleitzahl|.* (postal ?code|post ?code|zip)"),
+    (ColumnRole.CURRENCY, r"currency( code)?|ccy|curr|w(ä|ae)hrung|devise"),
 )
 """Headers, as words in lower case, that say what a column holds."""
 _AMOUNTS = re.compile(
@@ -99,7 +113,7 @@ def is_amount(name: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Column:
+class ProfiledColumn:
     """A column with its counts over all records; `samples` are values of the first records as texts, empty ones left
     out.
     """
@@ -131,51 +145,51 @@ class Column:
         return self.records - self.empty - self.different
 
     @cached_property
-    def role(self) -> Role:
-        """What the column seems to hold, by its name and its samples."""
+    def role(self) -> ColumnRole:
+        """The contents of the column, guessed from its name and its samples."""
         by_header = next((role for role, form in _HEADERS if re.fullmatch(form, self.words)), None)
         if by_header is not None and self._fits(by_header):
             return by_header
         if self.type is Type.TEXT:
             return self._role_of_text()
         if self.type in (Type.DATE, Type.INSTANT):
-            return Role.CREATED if _CREATED.fullmatch(self.words) else Role.MOMENT
+            return ColumnRole.CREATED if _CREATED.fullmatch(self.words) else ColumnRole.MOMENT
         if self.type in (Type.DECIMAL, Type.INTEGER, Type.FLOAT) and is_amount(self.name):
-            return Role.AMOUNT
-        return Role.PARTY if self.is_identifier and self.type is Type.INTEGER else Role.OTHER
+            return ColumnRole.AMOUNT
+        return ColumnRole.PARTY if self.is_identifier and self.type is Type.INTEGER else ColumnRole.OTHER
 
     def share(self, test: Callable[[str], object]) -> float:
         """Return the share of samples that pass the test."""
         return sum(bool(test(text)) for text in self.samples) / len(self.samples) if self.samples else 0.0
 
-    def _fits(self, role: Role) -> bool:
+    def _fits(self, role: ColumnRole) -> bool:
         """Return True if the samples do not contradict the header."""
-        if role is Role.BIRTH:
+        if role is ColumnRole.BIRTH:
             return self.type in (Type.DATE, Type.INSTANT, Type.TEXT)
-        if role is Role.CURRENCY:
+        if role is ColumnRole.CURRENCY:
             return self.type is Type.TEXT and self.share(lambda text: len(text) == 3 and text.isalpha()) >= _MOST
-        if role is Role.EMAIL:
+        if role is ColumnRole.EMAIL:
             return self.type is Type.TEXT and self.share(_EMAIL.fullmatch) >= 0.5
-        if role in (Role.PHONE, Role.POSTCODE):
+        if role in (ColumnRole.PHONE, ColumnRole.POSTCODE):
             return self.type in (Type.TEXT, Type.INTEGER)
         return self.type is Type.TEXT
 
-    def _role_of_text(self) -> Role:
+    def _role_of_text(self) -> ColumnRole:
         if self.share(_EMAIL.fullmatch) >= _MOST:
-            return Role.EMAIL
+            return ColumnRole.EMAIL
         if self.share(_is_iban) >= _MOST:
-            return Role.IBAN
+            return ColumnRole.IBAN
         if self.share(lambda text: text.startswith("+") and _PHONE.fullmatch(text)) >= _MOST:
-            return Role.PHONE
+            return ColumnRole.PHONE
         if self.share(lambda text: _PRICE.fullmatch(text.replace("\xa0", " "))) >= _MOST:
-            return Role.PRICE
+            return ColumnRole.PRICE
         if _PARTIES.fullmatch(self.words) and self.is_identifier:
-            return Role.PARTY  # customer_id is no document, although both end alike
+            return ColumnRole.PARTY  # customer_id is no document, although both end alike
         if _DOCUMENTS.fullmatch(self.words):
-            return Role.DOCUMENT
+            return ColumnRole.DOCUMENT
         if self.is_identifier:
-            return Role.PARTY
-        return Role.STATE if 0 < self.different <= min(_MOST_STATES, self.records / 10) else Role.TEXT
+            return ColumnRole.PARTY
+        return ColumnRole.STATE if 0 < self.different <= min(_MOST_STATES, self.records / 10) else ColumnRole.TEXT
 
     @property
     def is_wordy(self) -> bool:
@@ -183,19 +197,19 @@ class Column:
         return self.type is Type.TEXT and self.share(_WORDS.fullmatch) >= _MOST
 
 
-def is_about_people(dataset: str, columns: Sequence[Column]) -> bool:
+def is_about_people(dataset: str, columns: Sequence[ProfiledColumn]) -> bool:
     """Return True if the dataset's name or another column says that its records are people."""
-    contact = (Role.EMAIL, Role.PHONE, Role.GIVEN_NAME, Role.SURNAME, Role.BIRTH)
+    contact = (ColumnRole.EMAIL, ColumnRole.PHONE, ColumnRole.GIVEN_NAME, ColumnRole.SURNAME, ColumnRole.BIRTH)
     return _PEOPLE.fullmatch(words_of(dataset)) is not None or any(column.role in contact for column in columns)
 
 
-def personal(dataset: str, columns: Sequence[Column]) -> dict[str, Role]:
+def personal(dataset: str, columns: Sequence[ProfiledColumn]) -> dict[str, ColumnRole]:
     """Return the columns that seem to hold personal data, with what they hold."""
     people = is_about_people(dataset, columns)
 
-    def role(column: Column) -> Role:
-        is_name = people and column.role is Role.TEXT and column.is_wordy and _NAMES.fullmatch(column.words)
-        return Role.NAME if is_name else column.role
+    def role(column: ProfiledColumn) -> ColumnRole:
+        is_name = people and column.role is ColumnRole.TEXT and column.is_wordy and _NAMES.fullmatch(column.words)
+        return ColumnRole.NAME if is_name else column.role
 
     return {column.name: role(column) for column in columns if role(column) in PERSONAL}
 

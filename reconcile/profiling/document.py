@@ -10,7 +10,7 @@ from typing import Any
 from notifications.wording.words import plural
 from reconcile.documents import JsonObject
 from reconcile.profiling.suggestion import Setting, SuggestedDataset, SuggestedRule, Suggestion
-from reconcile.profiling.trials import Choice, TooCommon
+from reconcile.profiling.trials import KeyChoice, TooCommon
 from rules.kinds import BY_KEY
 
 _PLAIN = re.compile(r"[A-Za-z_/](?:[\w./@+()=<>'*%-]| (?=[\w(<>=+*/%'-]))*", re.ASCII)
@@ -101,7 +101,7 @@ def _rule(dataset: SuggestedDataset, rule: SuggestedRule) -> Iterator[str]:
     yield f"    key: {_flow(rule.choice.candidate.setting)}"
 
 
-def _found(choice: Choice, records: int) -> str:
+def _found(choice: KeyChoice, records: int) -> str:
     if not choice.found.groups:
         return f"no duplicates now in {plural(records, 'record', 'records')}"
     groups = plural(choice.found.groups, "group", "groups")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from notifications.wording.words import plural
-from reconcile.profiling.columns import PERSONAL, Column, Role
+from reconcile.profiling.columns import PERSONAL, ColumnRole, ProfiledColumn
 from rules.values import PLACE, Type
 
 MOST_PAIRS = 30
@@ -15,7 +15,7 @@ MOST_PAIRS = 30
 _NAMED = (Type.TEXT, Type.INTEGER)
 _OF_RECORDS = ("id", "uuid", "guid")
 """Ends of names of columns that identify records; a `no` or a `reference` identifies a document."""
-_NO_NAME = (*PERSONAL, Role.AMOUNT, Role.PRICE, Role.CURRENCY, Role.STATE)
+_NO_NAME = (*PERSONAL, ColumnRole.AMOUNT, ColumnRole.PRICE, ColumnRole.CURRENCY, ColumnRole.STATE)
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Id:
 
 
 def choose_id(
-    columns: Sequence[Column],
+    columns: Sequence[ProfiledColumn],
     keys: Sequence[tuple[str, ...]],
     is_unique: Callable[[Sequence[str]], bool],
     records: int,
@@ -57,7 +57,7 @@ def choose_id(
     return None if document is None else Id((document.name,), why, is_open=True)
 
 
-def _smallest(columns: Sequence[Column], records: int) -> Iterator[tuple[str, ...]]:
+def _smallest(columns: Sequence[ProfiledColumn], records: int) -> Iterator[tuple[str, ...]]:
     """Yield sets of columns that may identify records, the most plausible first; single columns are unique."""
     possible = [c for c in columns if c.empty == 0 and c.type in _NAMED and c.role not in _NO_NAME]
     possible = [c for c in possible if c.type is not Type.TEXT or _is_name(c) or _is_numbering(c)]
@@ -72,20 +72,20 @@ def _smallest(columns: Sequence[Column], records: int) -> Iterator[tuple[str, ..
     yield from ((first.name, second.name) for first, second in others if not (first.is_unique or second.is_unique))
 
 
-def _is_numbering(column: Column) -> bool:
+def _is_numbering(column: ProfiledColumn) -> bool:
     """Return True for texts like 0001 and 0002."""
-    return column.share(str.isdigit) == 1 and column.role is not Role.DOCUMENT
+    return column.share(str.isdigit) == 1 and column.role is not ColumnRole.DOCUMENT
 
 
-def _is_document(column: Column) -> bool:
+def _is_document(column: ProfiledColumn) -> bool:
     """Return True for a reference: unique today, it is repeated by the double payment of next month."""
-    return column.role is Role.DOCUMENT and not column.words.endswith(_OF_RECORDS)
+    return column.role is ColumnRole.DOCUMENT and not column.words.endswith(_OF_RECORDS)
 
 
-def _is_name(column: Column) -> bool:
+def _is_name(column: ProfiledColumn) -> bool:
     return column.is_identifier or column.name in PLACE
 
 
-def _plausible(column: Column) -> tuple[bool, bool]:
+def _plausible(column: ProfiledColumn) -> tuple[bool, bool]:
     """Sort `id` first, then what ends like it."""
     return column.words != "id", not column.words.endswith(_OF_RECORDS)

@@ -6,17 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 
-from reconcile.profiling.columns import Column, Role
+from reconcile.profiling.columns import ColumnRole, ProfiledColumn
 from rules.values import PLACE, Type
 
 _OF_TEXT = ("squeeze", "casefold", "unaccent")
-_STEPS: Mapping[Role, tuple[str, ...]] = {
-    Role.EMAIL: ("mailbox",),
-    Role.PHONE: ("digits",),
-    Role.IBAN: ("alnum", "upper"),
-    Role.POSTCODE: ("alnum", "upper"),
-    Role.DOCUMENT: ("docno",),
-    **dict.fromkeys((Role.GIVEN_NAME, Role.SURNAME, Role.NAME, Role.STREET, Role.TEXT), _OF_TEXT),
+_STEPS: Mapping[ColumnRole, tuple[str, ...]] = {
+    ColumnRole.EMAIL: ("mailbox",),
+    ColumnRole.PHONE: ("digits",),
+    ColumnRole.IBAN: ("alnum", "upper"),
+    ColumnRole.POSTCODE: ("alnum", "upper"),
+    ColumnRole.DOCUMENT: ("docno",),
+    **dict.fromkeys(
+        (ColumnRole.GIVEN_NAME, ColumnRole.SURNAME, ColumnRole.NAME, ColumnRole.STREET, ColumnRole.TEXT), _OF_TEXT
+    ),
 }
 _MOST_OF_ROLE = 3
 
@@ -58,17 +60,21 @@ class Candidate:
         return "all" if self.is_all else [{c.name: list(c.steps)} if c.steps else c.name for c in self.columns]
 
 
-def candidates(columns: Sequence[Column], people: Mapping[str, Role], id_columns: Sequence[str]) -> list[Candidate]:
+def candidates(
+    columns: Sequence[ProfiledColumn], people: Mapping[str, ColumnRole], id_columns: Sequence[str]
+) -> list[Candidate]:
     """Return possible keys, the most plausible first. `people` are columns with personal data, by what they hold."""
     usable = [c for c in columns if c.name not in (*PLACE, *id_columns) and c.different > 1 and not c.is_unique]
     # A unique text may still repeat once it is normalised.
     usable += [c for c in columns if c.is_unique and c.type is Type.TEXT and c.name not in id_columns]
-    roles: dict[Role, list[Column]] = {}
+    roles: dict[ColumnRole, list[ProfiledColumn]] = {}
     for column in columns:
         if column in usable:
             roles.setdefault(people.get(column.name, column.role), []).append(column)
     proposed: dict[tuple[KeyColumn, ...], float] = {}
-    for weight, parts in _combinations(roles, [c for c in columns if c.role is Role.CURRENCY and c.different > 1]):
+    for weight, parts in _combinations(
+        roles, [c for c in columns if c.role is ColumnRole.CURRENCY and c.different > 1]
+    ):
         key = tuple(KeyColumn(c.name, _steps(c, people.get(c.name, c.role))) for c in parts)
         if len({column.name for column in key}) == len(key):
             proposed[key] = max(weight, proposed.get(key, 0))
@@ -79,36 +85,44 @@ def candidates(columns: Sequence[Column], people: Mapping[str, Role], id_columns
 
 
 def _combinations(
-    roles: Mapping[Role, Sequence[Column]], currencies: Sequence[Column]
-) -> Iterator[tuple[float, tuple[Column, ...]]]:
-    def of(*names: Role) -> list[Column]:
+    roles: Mapping[ColumnRole, Sequence[ProfiledColumn]], currencies: Sequence[ProfiledColumn]
+) -> Iterator[tuple[float, tuple[ProfiledColumn, ...]]]:
+    def of(*names: ColumnRole) -> list[ProfiledColumn]:
         return [column for name in names for column in roles.get(name, ())][:_MOST_OF_ROLE]
 
-    money = [(amount, *currencies[:1]) for amount in of(Role.AMOUNT)]
-    moments, documents, parties = of(Role.CREATED, Role.MOMENT)[:2], of(Role.DOCUMENT), of(Role.IBAN, Role.PARTY)
-    names: list[tuple[Column, ...]] = [*zip(of(Role.SURNAME)[:1], of(Role.GIVEN_NAME)[:1], strict=False)]
-    names += [(column,) for column in of(Role.NAME, Role.SURNAME)]
-    yield from ((10, (column,)) for column in of(Role.EMAIL))
-    yield from ((9.8, (column, *name)) for column, name in product(of(Role.EMAIL), names))
-    yield from ((7, (column,)) for column in of(Role.PHONE))
-    yield from ((6.8, (column, *name)) for column, name in product(of(Role.PHONE), names))
+    money = [(amount, *currencies[:1]) for amount in of(ColumnRole.AMOUNT)]
+    moments, documents, parties = (
+        of(ColumnRole.CREATED, ColumnRole.MOMENT)[:2],
+        of(ColumnRole.DOCUMENT),
+        of(ColumnRole.IBAN, ColumnRole.PARTY),
+    )
+    names: list[tuple[ProfiledColumn, ...]] = [
+        *zip(of(ColumnRole.SURNAME)[:1], of(ColumnRole.GIVEN_NAME)[:1], strict=False)
+    ]
+    names += [(column,) for column in of(ColumnRole.NAME, ColumnRole.SURNAME)]
+    yield from ((10, (column,)) for column in of(ColumnRole.EMAIL))
+    yield from ((9.8, (column, *name)) for column, name in product(of(ColumnRole.EMAIL), names))
+    yield from ((7, (column,)) for column in of(ColumnRole.PHONE))
+    yield from ((6.8, (column, *name)) for column, name in product(of(ColumnRole.PHONE), names))
     yield from ((9.5, (party, document, *sums)) for party, document, sums in product(parties, documents, money))
-    yield from ((9.4, (document, *sums, state)) for document, sums, state in product(documents, money, of(Role.STATE)))
+    yield from (
+        (9.4, (document, *sums, state)) for document, sums, state in product(documents, money, of(ColumnRole.STATE))
+    )
     yield from ((9.2, (document, *sums)) for document, sums in product(documents, money))
     yield from ((8.5, (document, *sums, at)) for document, sums, at in product(documents, money, moments))
     yield from ((8, (party, *sums, at)) for party, sums, at in product(parties, money, moments))
     yield from ((6, (document,)) for document in documents)
-    yield from ((9, (*name, birth)) for name, birth in product(names, of(Role.BIRTH)))
-    yield from ((8, (*name, place)) for name, place in product(names, of(Role.POSTCODE, Role.STREET)))
+    yield from ((9, (*name, birth)) for name, birth in product(names, of(ColumnRole.BIRTH)))
+    yield from ((8, (*name, place)) for name, place in product(names, of(ColumnRole.POSTCODE, ColumnRole.STREET)))
     yield from ((5, name) for name in names)
-    texts = of(Role.TEXT)
-    others = [*parties, *documents, *of(Role.AMOUNT), *moments]
+    texts = of(ColumnRole.TEXT)
+    others = [*parties, *documents, *of(ColumnRole.AMOUNT), *moments]
     yield from ((4, (text,)) for text in texts)
     yield from ((3, (text, other)) for text, other in product(texts, others))
     yield from ((2, pair) for pair in pairwise(texts))
 
 
-def _steps(column: Column, role: Role) -> tuple[str, ...]:
+def _steps(column: ProfiledColumn, role: ColumnRole) -> tuple[str, ...]:
     if column.type is Type.INSTANT:
         return ("day",)
     return _STEPS.get(role, ()) if column.type is Type.TEXT else ()

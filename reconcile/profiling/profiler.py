@@ -23,7 +23,7 @@ from reconcile.detection.proposals import forms_of
 from reconcile.detection.subject import Subject
 from reconcile.detection.subtotals import noticed
 from reconcile.profiling import keys, settings, trials
-from reconcile.profiling.columns import Column, personal, words_of
+from reconcile.profiling.columns import ProfiledColumn, personal, words_of
 from reconcile.profiling.ids import Id, choose_id
 from reconcile.profiling.suggestion import Setting, SuggestedDataset, SuggestedRule
 from rules.engines.base import Stop, Streamed
@@ -36,7 +36,7 @@ MOST_COLUMNS = 200
 
 
 @dataclass(frozen=True)
-class Order:
+class ProfilingOrder:
     """A dataset to profile: its name, how it is declared, and the settings that the configuration already has."""
 
     name: str
@@ -60,7 +60,7 @@ class Profiler:
     taken: frozenset[str] = frozenset()
     slot: dt.datetime = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
 
-    def profile(self, order: Order, progress: Callable[[int], None], stop: Stop) -> SuggestedDataset:
+    def profile(self, order: ProfilingOrder, progress: Callable[[int], None], stop: Stop) -> SuggestedDataset:
         """Suggest settings and rules for a dataset. Raises a ConnectorError, and Unanswerable."""
         config, read = self._typed(order)
         subject = Subject(config, self.source)
@@ -71,7 +71,7 @@ class Profiler:
         finally:
             copy.close()
 
-    def _typed(self, order: Order) -> tuple[DatasetConfig, _Read]:
+    def _typed(self, order: ProfilingOrder) -> tuple[DatasetConfig, _Read]:
         """Return the dataset with types, decimal mark and null values that read its first records."""
         config = order.config(self.source)
         if isinstance(self.source, Queryable):  # a database has its own types
@@ -104,7 +104,7 @@ class Profiler:
 
     def _suggest(
         self,
-        order: Order,
+        order: ProfilingOrder,
         config: DatasetConfig,
         copy: CopiedSource,
         read: _Read,
@@ -147,12 +147,12 @@ class Profiler:
         records = Streamed(lambda names: copy.scan(config.settings, names).reader)
         return Profile(profiled, records, self.budget.memory or None, self.budget.folder, stop)
 
-    def _id(self, config: DatasetConfig, columns: Sequence[Column], counts: Profile, records: int) -> Id | None:
+    def _id(self, config: DatasetConfig, columns: Sequence[ProfiledColumn], counts: Profile, records: int) -> Id | None:
         declared = self.source.keys(config.settings) if isinstance(self.source, Suggesting) else ()
         is_table = "table" in type(config.settings).model_fields
         return choose_id(columns, declared, lambda names: counts.repeats(names).groups == 0, records, is_table=is_table)
 
-    def _rule(self, dataset: str, choice: trials.Choice) -> SuggestedRule:
+    def _rule(self, dataset: str, choice: trials.KeyChoice) -> SuggestedRule:
         parts = [column.name for column in choice.candidate.columns] or ["all"]
         return SuggestedRule(free(slug(f"{dataset}-by-{'-'.join(parts)}"), self.taken), choice)
 
@@ -177,29 +177,29 @@ def slug(text: str) -> str:
     return re.sub(r"\W+", "-", words_of(text)).strip("-") or "dataset"
 
 
-def _first(order: Order) -> Iterator[tuple[str, Any]]:
+def _first(order: ProfilingOrder) -> Iterator[tuple[str, Any]]:
     """Yield the settings that the dataset has already, or those of its declaration."""
     settings = order.declaration.settings if order.written is None else order.written
     yield from ((name, value) for name, value in settings.items() if name not in ("columns", "source"))
 
 
-def _written_columns(order: Order) -> Iterator[tuple[str, Any]]:
+def _written_columns(order: ProfilingOrder) -> Iterator[tuple[str, Any]]:
     yield from ((order.written or {}).get("columns") or {}).items()
 
 
-def _columns(config: DatasetConfig, copy: CopiedSource, counts: Profile) -> Iterator[Column]:
+def _columns(config: DatasetConfig, copy: CopiedSource, counts: Profile) -> Iterator[ProfiledColumn]:
     """Yield the profiled columns; one of the place of a record only if it differs."""
     samples = _samples(copy, config)
     for column in counts.schema:
         count = counts.column(column.name)
         if column.name not in PLACE or count.different > 1:
             texts = samples.get(column.name, ())
-            yield Column(column.name, column.type, copy.records, count.empty, count.different, texts)
+            yield ProfiledColumn(column.name, column.type, copy.records, count.empty, count.different, texts)
 
 
-def _of_texts(name: str, counts: Mapping[str, int]) -> Column:
+def _of_texts(name: str, counts: Mapping[str, int]) -> ProfiledColumn:
     records = sum(counts.values())
-    return Column(name, Type.TEXT, records, 0, len(counts), tuple(counts))
+    return ProfiledColumn(name, Type.TEXT, records, 0, len(counts), tuple(counts))
 
 
 def _samples(copy: CopiedSource, config: DatasetConfig) -> dict[str, tuple[str, ...]]:

@@ -9,7 +9,7 @@ from connectors.base import UnreadableCells
 from notifications.wording.words import plural
 from reconcile.config.settings import DatasetConfig
 from reconcile.detection.proposals import Forms, reads_all
-from reconcile.profiling.columns import Column, Role, is_amount
+from reconcile.profiling.columns import ColumnRole, ProfiledColumn, is_amount
 from reconcile.profiling.ids import Id
 from reconcile.profiling.suggestion import Setting
 from rules.values import Type
@@ -35,7 +35,7 @@ def types(forms: Forms) -> Iterator[Setting]:
             yield Setting(name, " or ".join(words), "choose one", is_open=True)
 
 
-def notation(forms: Forms, typed: Sequence[str], people: Mapping[str, Role]) -> Iterator[Setting]:
+def notation(forms: Forms, typed: Sequence[str], people: Mapping[str, ColumnRole]) -> Iterator[Setting]:
     """Yield the decimal mark, and texts that mean no value; none of them is from a column with personal data."""
     if len(forms.marks) > 1:
         yield Setting("decimal", ",", 'or ".": the numbers can be read with both', is_open=True)
@@ -63,15 +63,15 @@ def of_id(identifier: Id | None, config: DatasetConfig, records: int) -> Iterato
         yield Setting("id", names[0] if len(names) == 1 else names, identifier.why, is_open=identifier.is_open)
 
 
-def of_money(columns: Sequence[Column], config: DatasetConfig) -> Iterator[Setting]:
+def of_money(columns: Sequence[ProfiledColumn], config: DatasetConfig) -> Iterator[Setting]:
     """Yield the amount at risk and its currency, unless the dataset has them; without a currency it is open."""
     if config.money is not None:
         return
-    amounts = [c for c in columns if c.role is Role.AMOUNT and c.type in (Type.DECIMAL, Type.INTEGER)]
+    amounts = [c for c in columns if c.role is ColumnRole.AMOUNT and c.type in (Type.DECIMAL, Type.INTEGER)]
     if not amounts:
         return
     amount = min(amounts, key=lambda column: _BEST.fullmatch(column.words) is None).name
-    currency = next((column.name for column in columns if column.role is Role.CURRENCY), None)
+    currency = next((column.name for column in columns if column.role is ColumnRole.CURRENCY), None)
     if currency is None:
         why = "the currency, as three capital letters, if all amounts have the same"
         yield Setting("money", {"amount": amount, "currency": "EUR"}, why, is_open=True)
@@ -79,7 +79,7 @@ def of_money(columns: Sequence[Column], config: DatasetConfig) -> Iterator[Setti
         yield Setting("money", {"amount": amount, "currency": currency}, "shown as money at risk")
 
 
-def of_pii(people: Mapping[str, Role], config: DatasetConfig) -> Iterator[Setting]:
+def of_pii(people: Mapping[str, ColumnRole], config: DatasetConfig) -> Iterator[Setting]:
     """Yield the columns with personal data; columns that are missing in a configured `pii` are open."""
     new = {name: role for name, role in people.items() if name not in config.pii}
     if config.pii and new:
@@ -88,7 +88,7 @@ def of_pii(people: Mapping[str, Role], config: DatasetConfig) -> Iterator[Settin
         yield Setting("pii", list(new), _listed(new))
 
 
-def _listed(people: Mapping[str, Role]) -> str:
+def _listed(people: Mapping[str, ColumnRole]) -> str:
     return ", ".join(dict.fromkeys(role.value for role in people.values()))
 
 
@@ -98,7 +98,7 @@ def with_offset(forms: Forms) -> set[str]:
     return since_1970 | {name for name, texts in forms.values.items() if all(map(_OFFSET.fullmatch, texts))}
 
 
-def of_zone(columns: Sequence[Column], zoned: Collection[str], config: DatasetConfig) -> Iterator[Setting]:
+def of_zone(columns: Sequence[ProfiledColumn], zoned: Collection[str], config: DatasetConfig) -> Iterator[Setting]:
     """Yield a hint for times without an offset, which are read as UTC; those of `zoned` columns have one."""
     local = [column.name for column in columns if column.type is Type.INSTANT and column.name not in zoned]
     if local and config.timezone == "UTC":
@@ -106,12 +106,13 @@ def of_zone(columns: Sequence[Column], zoned: Collection[str], config: DatasetCo
         yield Setting("timezone", "Europe/Berlin", why, is_open=True)
 
 
-def of_prices(columns: Sequence[Column]) -> Iterator[str]:
+def of_prices(columns: Sequence[ProfiledColumn]) -> Iterator[str]:
     """Yield a sentence for each column of amounts that no type reads whole."""
     for column in columns:
-        if column.role is Role.PRICE:
+        if column.role is ColumnRole.PRICE:
             remedy = "set `decimal` to their mark and declare it `decimal`, or export it as numbers"
-            yield f"{column.name} holds {Role.PRICE.value} that are not all read as numbers, so it is text: {remedy}"
+            prices = ColumnRole.PRICE.value
+            yield f"{column.name} holds {prices} that are not all read as numbers, so it is text: {remedy}"
 
 
 def unreadable(problems: Sequence[UnreadableCells]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What is suggested for a dataset: its settings with the reasons for them, and rules with what they find now."""
+"""The suggestion for a dataset: its settings with the reasons for them, and rules with what they find now."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reconcile.documents import JsonObject
-from reconcile.profiling.trials import Choice, TooCommon
+from reconcile.profiling.trials import KeyChoice, TooCommon
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Setting:
 @dataclass(frozen=True)
 class SuggestedRule:
     name: str
-    choice: Choice
+    choice: KeyChoice
 
 
 @dataclass(frozen=True)

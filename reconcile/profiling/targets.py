@@ -1,4 +1,4 @@
-"""What to profile: a configured dataset, all datasets of a source, or a file without any configuration."""
+"""The targets of profiling: a configured dataset, all datasets of a source, or a file without any configuration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reconcile.detection.bounded import TimeLimits, bounded
 from reconcile.detection.detect import Budget, RuleUnchecked
 from reconcile.errors import Wrong
 from reconcile.plugins import Kinds
-from reconcile.profiling.profiler import Order, Profiler, free, slug
+from reconcile.profiling.profiler import Profiler, ProfilingOrder, free, slug
 from reconcile.profiling.suggestion import NewSource, SuggestedDataset, Suggestion
 from rules.document.mistakes import suggestion
 from rules.engines.base import Stop, Unanswerable
@@ -35,7 +35,7 @@ class NothingToProfile(Wrong):
 
 
 @dataclass(frozen=True)
-class Unreadable:
+class UnreadableDataset:
     """A dataset that cannot be read, with the error."""
 
     name: str
@@ -43,7 +43,7 @@ class Unreadable:
 
 
 @dataclass(frozen=True)
-class Target:
+class ProfilingTarget:
     """A source with the datasets to profile. `entry` is set if no configuration has the source.
 
     `dropped` counts datasets beyond the limit.
@@ -51,13 +51,13 @@ class Target:
 
     origin: str
     source: Source
-    orders: Sequence[Order | Unreadable]
+    orders: Sequence[ProfilingOrder | UnreadableDataset]
     entry: NewSource | None = None
     dropped: int = 0
     taken: frozenset[str] = field(default=frozenset())
 
 
-def suggest(target: Target, budget: Budget, watch: Callable[[str, int], None]) -> Suggestion:
+def suggest(target: ProfilingTarget, budget: Budget, watch: Callable[[str, int], None]) -> Suggestion:
     """Profile the datasets of a target, one after the other. A dataset that cannot be read is skipped with a reason.
 
     `watch` gets (dataset, records read so far), and may raise.
@@ -68,7 +68,7 @@ def suggest(target: Target, budget: Budget, watch: Callable[[str, int], None]) -
     taken = set(target.taken)
     for order in target.orders:
         try:
-            if isinstance(order, Unreadable):
+            if isinstance(order, UnreadableDataset):
                 raise order.error
             suggested = _profiled(target.source, order, budget, folder, frozenset(taken), watch)
         except (ConnectorError, RuleUnchecked, Unanswerable) as error:
@@ -94,7 +94,7 @@ def _with_a_rule(datasets: Sequence[SuggestedDataset]) -> list[SuggestedDataset]
 
 def _profiled(
     source: Source,
-    order: Order,
+    order: ProfilingOrder,
     budget: Budget,
     folder: Path,
     taken: frozenset[str],
@@ -111,7 +111,7 @@ def _profiled(
     return bounded(lambda tell: profiler.profile(order, tell, interrupt), order.name, limits, interrupt, watch=report)
 
 
-def of_file(name: str) -> Target:
+def of_file(name: str) -> ProfilingTarget:
     """Return a file, files of a pattern, a database in a file, or the files of a folder.
 
     Raises NothingToProfile, ConnectorError.
@@ -128,18 +128,18 @@ def of_file(name: str) -> Target:
             is_dataset = path.name in source.datasets() or (is_pattern(path) and "path" not in settings)
             names = [path.name] if is_dataset else source.candidates()
             orders, dropped = _orders(source, names, {}, {})
-            return Target(name, source, orders, NewSource(kind, dict(settings)), dropped)
+            return ProfilingTarget(name, source, orders, NewSource(kind, dict(settings)), dropped)
     raise NothingToProfile(f"{name!r} is not a file of a known type, such as .csv, .json, .parquet, .xlsx or .sqlite")
 
 
-def of_project(name: str, project: Project, sources: Mapping[str, Source]) -> Target:
+def of_project(name: str, project: Project, sources: Mapping[str, Source]) -> ProfilingTarget:
     """Return a configured dataset, or all datasets of a configured source. Raises NothingToProfile, ConnectorError."""
     taken = frozenset(project.rules)
     written = json.loads(project.canonical).get("datasets", {})
     if name in project.datasets:
         dataset = project.datasets[name]
-        order = Order(name, Declaration({}), dataset, written[name])
-        return Target(name, sources[dataset.source], [order], taken=taken)
+        order = ProfilingOrder(name, Declaration({}), dataset, written[name])
+        return ProfilingTarget(name, sources[dataset.source], [order], taken=taken)
     if name not in project.sources:
         names = [*project.datasets, *project.sources]
         raise NothingToProfile(f"There is no dataset or source {name!r}; {suggestion(name, names)}")
@@ -148,28 +148,28 @@ def of_project(name: str, project: Project, sources: Mapping[str, Source]) -> Ta
         raise NothingToProfile(f"Source {name!r} cannot list its contents; declare a dataset, and name that")
     configured = {key: dataset for key, dataset in project.datasets.items() if dataset.source == name}
     orders, dropped = _orders(source, source.candidates(), configured, written)
-    return Target(name, source, orders, None, dropped, taken)
+    return ProfilingTarget(name, source, orders, None, dropped, taken)
 
 
 def _orders(
     source: Suggesting, candidates: Sequence[str], configured: Mapping[str, DatasetConfig], written: Mapping[str, Any]
-) -> tuple[list[Order | Unreadable], int]:
+) -> tuple[list[ProfilingOrder | UnreadableDataset], int]:
     """Return an order for each candidate, up to the limit, and the number of those beyond it."""
-    orders: list[Order | Unreadable] = []
+    orders: list[ProfilingOrder | UnreadableDataset] = []
     taken = set(written)
     for candidate in candidates[:MOST_DATASETS]:
         try:
             declaration = source.declaration(candidate)
         except ConnectorError as error:
-            orders.append(Unreadable(candidate, error))
+            orders.append(UnreadableDataset(candidate, error))
             continue
         name = next((key for key, dataset in configured.items() if _is_same(dataset, declaration)), None)
         if name is not None:
-            orders.append(Order(name, declaration, configured[name], written[name]))
+            orders.append(ProfilingOrder(name, declaration, configured[name], written[name]))
             continue
         name = free(slug(_SUFFIX.sub("", candidate.rpartition("/")[2])), taken)
         taken.add(name)
-        orders.append(Order(name, declaration))
+        orders.append(ProfilingOrder(name, declaration))
     return orders, max(0, len(candidates) - MOST_DATASETS)
 
 

@@ -46,7 +46,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Choice:
+class KeyChoice:
     """A key that finds something, with what it finds as the rule would, and with all values as they are written."""
 
     candidate: Candidate
@@ -55,7 +55,7 @@ class Choice:
     is_weaker: bool = False
     """True if its normalisers are left out, because too many records would share the key with them."""
 
-    def finds_more_than(self, others: Sequence[Choice]) -> bool:
+    def finds_more_than(self, others: Sequence[KeyChoice]) -> bool:
         """Return True if it finds a record that the others do not find."""
         return not self.found.members <= frozenset().union(*(other.found.members for other in others))
 
@@ -69,14 +69,14 @@ class TooCommon:
 
 
 @dataclass(frozen=True)
-class Keys:
+class TriedKeys:
     """The most plausible keys that find something, some that come close but are too common, and the most plausible one
     that finds nothing now.
     """
 
-    chosen: Sequence[Choice]
+    chosen: Sequence[KeyChoice]
     common: Sequence[TooCommon]
-    idle: Choice | None
+    idle: KeyChoice | None
 
 
 @dataclass(frozen=True)
@@ -110,15 +110,15 @@ class Trials:
         return Found(len(groups), frozenset(hash(member.id) for group in groups for member in group.members))
 
 
-def choose(candidates: Sequence[Candidate], trials: Trials) -> Keys:
+def choose(candidates: Sequence[Candidate], trials: Trials) -> TriedKeys:
     """Try the candidates, the most plausible first.
 
     A key that is only too common with its normalisers comes after all others, as it is written.
     """
-    chosen: list[Choice] = []
+    chosen: list[KeyChoice] = []
     common: list[TooCommon] = []
-    later: list[Choice] = []
-    idle: list[Choice] = []
+    later: list[KeyChoice] = []
+    idle: list[KeyChoice] = []
     for candidate in candidates[:MOST_TRIED]:
         if len(chosen) == MOST_RULES or any(_is_wider(candidate, choice.candidate) for choice in chosen):
             continue
@@ -135,10 +135,10 @@ def choose(candidates: Sequence[Candidate], trials: Trials) -> Keys:
         if len(chosen) < MOST_RULES and choice.finds_more_than(chosen):
             chosen.append(choice)
     near = [entry for entry in common if entry.surplus <= _NEAR * trials.copy.records]
-    return Keys(chosen, near[:_NOTED], idle[0] if idle else None)
+    return TriedKeys(chosen, near[:_NOTED], idle[0] if idle else None)
 
 
-def _tried(candidate: Candidate, trials: Trials) -> Choice | TooCommon | None:
+def _tried(candidate: Candidate, trials: Trials) -> KeyChoice | TooCommon | None:
     """Return what the key finds, counted exactly only where a fast count leaves that open; None if it never can."""
     most = max(MOST_SURPLUS * trials.copy.records, _FEW if candidate.weight >= _PLAUSIBLE else 0)
     if not candidate.is_all:
@@ -146,7 +146,7 @@ def _tried(candidate: Candidate, trials: Trials) -> Choice | TooCommon | None:
         if estimate.surplus > most and trials.dataset.where is None:
             return TooCommon(candidate.as_written, estimate.surplus)
         if not estimate.groups and candidate == candidate.as_written:
-            return Choice(candidate, Found(0), Found(0))
+            return KeyChoice(candidate, Found(0), Found(0))
     written = trials.count(candidate.as_written)
     if written is None or written.surplus > most:
         return None if written is None else TooCommon(candidate.as_written, written.surplus)
@@ -160,17 +160,17 @@ def _is_wider(candidate: Candidate, chosen: Candidate) -> bool:
 
 def _normalised(
     candidate: Candidate, written: Found, count: Callable[[Candidate], Found | None], most: float
-) -> Choice:
+) -> KeyChoice:
     """Return the key with those normalisers that find more, unless too many records then share it."""
     if candidate == candidate.as_written:
-        return Choice(candidate, written, written)
+        return KeyChoice(candidate, written, written)
     more = count(candidate)
     if more is None or more.surplus > most or more == written:
         is_weaker = more is not None and more.surplus > most
-        return Choice(candidate.as_written, written, written, is_weaker)
+        return KeyChoice(candidate.as_written, written, written, is_weaker)
     normalised = [column for column in candidate.columns if column.steps]
     for column in normalised if len(normalised) > 1 else ():
         simpler = candidate.without_steps(column.name)
         if count(simpler) == more:
             candidate = simpler
-    return Choice(candidate, more, written)
+    return KeyChoice(candidate, more, written)

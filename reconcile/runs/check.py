@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Order:
+class RunOrder:
     """An order to run a job, or some of its rules, for one slot.
 
     `trigger` is what made it due: `manual`, `rules` (only some of them) or `slot` by hand; `schedule`, `after`,
@@ -57,7 +57,7 @@ class Order:
     full: bool = False
 
     @classmethod
-    def to_read(cls, project: Project, rule: str, slot: dt.datetime) -> Order:
+    def to_read(cls, project: Project, rule: str, slot: dt.datetime) -> RunOrder:
         """Return an order to check one rule, within the time limits of the first job that runs it."""
         jobs = (job for job in project.jobs.values() if rule in job.rules)
         return cls(next(jobs, JobConfig("", (rule,))), slot, rules=(rule,))
@@ -89,7 +89,7 @@ class Readers:
 
 def check(
     rule: Rule,
-    order: Order,
+    order: RunOrder,
     tools: Readers,
     judge: Callable[[Rule, RuleIdentity, Detected], T],
     *,
@@ -152,7 +152,7 @@ def _sentence(rule: Rule, project: Project, error: Exception) -> str:
 
 def _detected(
     rule: Rule,
-    order: Order,
+    order: RunOrder,
     tools: Readers,
     alive: Callable[[], None],
     earlier: Earlier | None,
@@ -179,7 +179,7 @@ def _detected(
 
 
 def _content(
-    rule: Rule, order: Order, tools: Readers, alive: Callable[[], None], earlier: Earlier
+    rule: Rule, order: RunOrder, tools: Readers, alive: Callable[[], None], earlier: Earlier
 ) -> Mapping[str, Any] | None:
     """Return digests of the files that the rule reads, within the limits of the job; None if it reads anything else."""
     contents = earlier.contents
@@ -191,7 +191,7 @@ def _content(
     )
 
 
-def _unread(rule: Rule, order: Order, tools: Readers, earlier: Earlier, mode: Mode) -> tuple[RuleIdentity, Detected]:
+def _unread(rule: Rule, order: RunOrder, tools: Readers, earlier: Earlier, mode: Mode) -> tuple[RuleIdentity, Detected]:
     """Return the answer of a rule whose files are as they were: it looked at no key."""
     definition = definition_of(map(tools.project.datasets.__getitem__, rule.datasets))
     detection = Detection(rule=rule.name, engine="none", read=0, scanned=0, skipped=(), groups=(), scope=Scope(()))

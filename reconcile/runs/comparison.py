@@ -24,8 +24,8 @@ from reconcile.detection.subject import Subject, subjects_of
 from reconcile.findings.compared import GroupChange, compare
 from reconcile.findings.identity import RuleIdentity
 from reconcile.findings.results import RuleFailure
-from reconcile.runs.check import Order, Readers, check
-from reconcile.runs.copies import Copies, Place, Wish
+from reconcile.runs.check import Readers, RunOrder, check
+from reconcile.runs.copies import DatasetCopies, NeededDataset, Place
 from rules import values
 from rules.groups.group import Group
 from rules.kinds.base import Rule
@@ -36,7 +36,7 @@ State = Literal["unchanged", "compared", "added", "removed", "failed"]
 
 
 @dataclass(frozen=True)
-class Answer:
+class ReleaseFindings:
     """The number of a rule's findings in one release, and their money at risk; or the reason why it has none."""
 
     findings: int = 0
@@ -55,8 +55,8 @@ class RuleComparison:
     old: Rule | None
     new: Rule | None
     state: State
-    before: Answer | None = None
-    after: Answer | None = None
+    before: ReleaseFindings | None = None
+    after: ReleaseFindings | None = None
     changes: Sequence[GroupChange] = ()
     same: int = 0
     apart: tuple[str, ...] = ()
@@ -122,8 +122,8 @@ class _Side:
 
     tools: Readers
     rule: Rule
-    order: Order
-    wishes: Mapping[str, Wish]
+    order: RunOrder
+    needed: Mapping[str, NeededDataset]
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class _RulePair:
         before = None if self.old is None else self._prepared(self.before, self.old)
         after = None if self.new is None else self._prepared(self.after, self.new)
         sides = [side for side in (before, after) if isinstance(side, _Side)]
-        with Copies(self._folder) as copies:
+        with DatasetCopies(self._folder) as copies:
             sources = self._read(sides, copies) if sides else []
             read = iter(sources)
             outcomes = [_detected(side, next(read)) if isinstance(side, _Side) else side for side in (before, after)]
@@ -152,17 +152,17 @@ class _RulePair:
 
     def _prepared(self, tools: Readers, rule: Rule) -> _Side | str:
         """Fit the rule to its datasets as a run does; return a sentence if it could not run."""
-        order = Order.to_read(tools.project, rule.name, self.slot)
+        order = RunOrder.to_read(tools.project, rule.name, self.slot)
 
         def prepare(_: Callable[[int], None]) -> _Side:
             subjects = subjects_of(rule, tools.subject, self.slot)
             fitted = fit(rule, subjects)
             choose(rule, fitted, subjects)
-            wishes = {
-                name: Wish(Place.of(tools.project, name), subject, fitted.needed[name])
+            needed = {
+                name: NeededDataset(Place.of(tools.project, name), subject, fitted.needed[name])
                 for name, subject in subjects.items()
             }
-            return _Side(tools, rule, order, wishes)
+            return _Side(tools, rule, order, needed)
 
         try:
             return _bounded([(tools, rule)], order, prepare)
@@ -170,16 +170,16 @@ class _RulePair:
             tools.watch(rule.name, 0)
             return str(error)
 
-    def _read(self, sides: Sequence[_Side], copies: Copies) -> list[Mapping[str, CopiedSource | ConnectorError]]:
+    def _read(self, sides: Sequence[_Side], copies: DatasetCopies) -> list[Mapping[str, CopiedSource | ConnectorError]]:
         """Return the copies of each side by dataset."""
-        wishes = [wish for side in sides for wish in side.wishes.values()]
+        needed = [dataset for side in sides for dataset in side.needed.values()]
         first = sides[0]
         read = iter(
             _bounded(
-                [(side.tools, side.rule) for side in sides], first.order, lambda progress: copies.read(wishes, progress)
+                [(side.tools, side.rule) for side in sides], first.order, lambda progress: copies.read(needed, progress)
             )
         )
-        return [{name: next(read) for name in side.wishes} for side in sides]
+        return [{name: next(read) for name in side.needed} for side in sides]
 
     def _result(self, before: _Outcome, after: _Outcome, *, apart: tuple[str, ...]) -> RuleComparison:
         result = RuleComparison(self.old, self.new, "failed", _answer(before), _answer(after), apart=apart)
@@ -208,7 +208,7 @@ _Outcome = Detected | str | None
 """A rule's answer in one release, why it has none, or None if the release lacks the rule."""
 
 
-def _bounded(readers: Sequence[tuple[Readers, Rule]], order: Order, work: Callable[[Callable[[int], None]], T]) -> T:
+def _bounded(readers: Sequence[tuple[Readers, Rule]], order: RunOrder, work: Callable[[Callable[[int], None]], T]) -> T:
     """Do the work within the time limits of the job. Raises as `bounded` does."""
     tools, rule = readers[0]
 
@@ -230,7 +230,7 @@ def _detected(side: _Side, sources: Mapping[str, CopiedSource | ConnectorError])
             return str(source)
     tools = replace(
         side.tools,
-        subject=lambda name: Subject(side.wishes[name].subject.dataset, copies[name]),
+        subject=lambda name: Subject(side.needed[name].subject.dataset, copies[name]),
         stop=lambda _dataset: None,
     )
 
@@ -242,11 +242,13 @@ def _detected(side: _Side, sources: Mapping[str, CopiedSource | ConnectorError])
     return checked.failed if isinstance(checked, RuleFailure) else checked
 
 
-def _answer(side: _Outcome) -> Answer | None:
+def _answer(side: _Outcome) -> ReleaseFindings | None:
     if side is None or isinstance(side, str):
-        return None if side is None else Answer(failed=side)
+        return None if side is None else ReleaseFindings(failed=side)
     groups: Sequence[Group] = side.detection.groups
-    return Answer(len(groups), side.detection.read, dict(sorted(values.of(group.at_risk for group in groups).items())))
+    return ReleaseFindings(
+        len(groups), side.detection.read, dict(sorted(values.of(group.at_risk for group in groups).items()))
+    )
 
 
 def _apart(sources: Sequence[Mapping[str, CopiedSource | ConnectorError]]) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Wish:
+class NeededDataset:
     """A dataset that a rule reads in one release, with the columns it needs."""
 
     place: Place
@@ -38,7 +38,7 @@ class Wish:
     columns: tuple[str, ...]
 
 
-class Copies:
+class DatasetCopies:
     """Makes copies in a folder of this process, and removes them at the end of the block."""
 
     def __init__(self, folder: Path) -> None:
@@ -52,34 +52,40 @@ class Copies:
         for copy in self._made:
             copy.close()
 
-    def read(self, wishes: Sequence[Wish], progress: Callable[[int], None]) -> list[CopiedSource | ConnectorError]:
-        """Return the copy for each wish, or the error of reading it. Wishes for one place share a copy.
+    def read(
+        self, needed: Sequence[NeededDataset], progress: Callable[[int], None]
+    ) -> list[CopiedSource | ConnectorError]:
+        """Return the copy for each dataset, or the error of reading it. Datasets for one place share a copy.
 
         They get separate copies if a column that only one of them needs cannot be read, or leaves out records.
         """
         copies: dict[int, CopiedSource | ConnectorError] = {}
-        for number, wish in enumerate(wishes):
+        for number, dataset in enumerate(needed):
             if number not in copies:
-                alike = [n for n in range(number, len(wishes)) if wishes[n].place == wish.place]
-                read = self._together([wishes[place] for place in alike], progress)
+                alike = [n for n in range(number, len(needed)) if needed[n].place == dataset.place]
+                read = self._together([needed[place] for place in alike], progress)
                 copies.update(zip(alike, read, strict=True))
-        return [copies[number] for number in range(len(wishes))]
+        return [copies[number] for number in range(len(needed))]
 
-    def _together(self, wishes: Sequence[Wish], progress: Callable[[int], None]) -> list[CopiedSource | ConnectorError]:
-        columns = tuple(dict.fromkeys(column for wish in wishes for column in wish.columns))
-        copy = self._copy(wishes[0], columns, progress)
+    def _together(
+        self, needed: Sequence[NeededDataset], progress: Callable[[int], None]
+    ) -> list[CopiedSource | ConnectorError]:
+        columns = tuple(dict.fromkeys(column for dataset in needed for column in dataset.columns))
+        copy = self._copy(needed[0], columns, progress)
         if isinstance(copy, CopiedSource):
-            is_shared = not any(copy.skips_by_any_but(wish.columns) for wish in wishes)
+            is_shared = not any(copy.skips_by_any_but(dataset.columns) for dataset in needed)
         else:
-            is_shared = isinstance(copy, SourceUnavailable) or all(len(wish.columns) == len(columns) for wish in wishes)
-        return [copy if is_shared else self._copy(wish, wish.columns, progress) for wish in wishes]
+            is_shared = isinstance(copy, SourceUnavailable) or all(
+                len(dataset.columns) == len(columns) for dataset in needed
+            )
+        return [copy if is_shared else self._copy(dataset, dataset.columns, progress) for dataset in needed]
 
     def _copy(
-        self, wish: Wish, columns: Sequence[str], progress: Callable[[int], None]
+        self, dataset: NeededDataset, columns: Sequence[str], progress: Callable[[int], None]
     ) -> CopiedSource | ConnectorError:
         path = self._folder / f"copy-{len(self._made)}.arrow"
         try:
-            copy = CopiedSource(wish.subject.source, wish.subject.dataset.settings, columns, path, progress)
+            copy = CopiedSource(dataset.subject.source, dataset.subject.dataset.settings, columns, path, progress)
         except ConnectorError as error:
             return error
         self._made.append(copy)

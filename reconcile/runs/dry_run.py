@@ -13,20 +13,20 @@ from reconcile.findings.judgement import FindingChange, Verdict
 from reconcile.findings.results import Outcome, RuleFailure, RuleResult
 from reconcile.findings.shown import Foreseen
 from reconcile.runs import recognition, renaming
-from reconcile.runs.check import Order, Readers, check, result_of
+from reconcile.runs.check import Readers, RunOrder, check, result_of
 from reconcile.runs.listing import Lists
-from reconcile.runs.renaming import Named
+from reconcile.runs.renaming import IdentifiedDataset
 from reconcile.runs.report import RunReport
 from reconcile.runs.shared import SharedReads
 from reconcile.store import Store, Transaction
-from reconcile.tracking import apart, remember
+from reconcile.tracking import judged_pairs, remember
 from reconcile.tracking.renaming import Renamed, Renaming
 from rules.kinds.base import Rule
 from rules.models import Severity
 from rules.values.packed import Packed
 
 
-def rehearse(order: Order, tools: Readers, store: Store | None, lists: Lists = Lists.ALL) -> RunReport:
+def rehearse(order: RunOrder, tools: Readers, store: Store | None, lists: Lists = Lists.ALL) -> RunReport:
     """Report what a run would find. `store` is None if there is no state yet: then everything is new."""
     worst_open: Severity | None = None
     dry_run = _DryRun(order, tools, store)
@@ -69,10 +69,10 @@ _Judged = tuple[RuleResult, Detected, Sequence[Verdict]]
 
 @dataclass(frozen=True)
 class _DryRun:
-    order: Order
+    order: RunOrder
     tools: Readers
     store: Store | None
-    renamings: dict[str, tuple[Named, Renaming]] = field(default_factory=dict)
+    renamings: dict[str, tuple[IdentifiedDataset, Renaming]] = field(default_factory=dict)
     """Datasets whose records a run would rename."""
 
     def prepared(self, rule: Rule, lists: Lists) -> Rule:
@@ -81,7 +81,7 @@ class _DryRun:
         if self.store is None:
             return rule
         with self._renamed(self.store, rule) as (tx, _):
-            kept_apart = apart.keeping_apart(tx, rule)
+            kept_apart = judged_pairs.keeping_apart(tx, rule)
             if lists is Lists.ALL:
                 return kept_apart
             tools = self.tools

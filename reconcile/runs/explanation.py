@@ -15,7 +15,7 @@ from reconcile.detection import increments
 from reconcile.detection.bounded import detected
 from reconcile.detection.detect import Detected
 from reconcile.detection.subject import Subject, replicas_of
-from reconcile.runs.check import Order, Readers
+from reconcile.runs.check import Readers, RunOrder
 from reconcile.runs.history import in_words
 from rules.engines import answers
 from rules.groups.sample import Sample
@@ -39,7 +39,7 @@ class Explanation:
     answer: Detected
     samples: Mapping[str, Sequence[Sample]]
     increments: str | None = None
-    """What runs read of a dataset that asks for incremental ones, as a sentence."""
+    """The records that incremental runs read of a dataset, as a sentence."""
     replicas: Mapping[str, str] = field(default_factory=dict)
     """The place of the replica that runs read, by source."""
 
@@ -51,7 +51,7 @@ class Explanation:
         return detection.read - detection.scanned - unknown
 
 
-def explain(rule: Rule, order: Order, tools: Readers) -> Explanation:
+def explain(rule: Rule, order: RunOrder, tools: Readers) -> Explanation:
     """Detect within the limits of the job, and describe the rule. Raises as `detected` does."""
     answer = detected(
         rule, order.job, order.slot, tools.budget, subject=tools.subject, stop=tools.stop, watch=tools.watch

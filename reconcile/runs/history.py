@@ -1,4 +1,4 @@
-"""What the state holds of a rule's earlier runs, and what it keeps of this one, so that the next reads only changes."""
+"""A rule's earlier runs in the state, and what is kept of this one, so that the next reads only changes."""
 
 from __future__ import annotations
 

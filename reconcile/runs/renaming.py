@@ -22,7 +22,7 @@ from reconcile.detection.detect import Detected, RuleUnchecked
 from reconcile.detection.subject import Subject
 from reconcile.findings.identity import id_of, is_erased, public, record_of, without_dataset
 from reconcile.findings.record_names import RecordIds, untyped
-from reconcile.runs.check import Order, Readers
+from reconcile.runs.check import Readers, RunOrder
 from reconcile.store import Transaction, record_names
 from reconcile.tracking.renaming import Renamed, Renaming, rename
 from rules.document.mistakes import listed
@@ -64,7 +64,7 @@ class IdsUnsteady(RuleUnchecked):
 
 
 @dataclass(frozen=True)
-class Named:
+class IdentifiedDataset:
     """A dataset as it was read: its ids, and those by which the state names its records; None: not known yet."""
 
     subject: Subject
@@ -94,12 +94,12 @@ class Named:
         return bool(was) and was != self.ids.columns and (self.former is None or self.former.columns == was)
 
 
-def outdated(tx: Transaction, rule: Rule, answer: Detected, *, shared: bool = False) -> list[Named]:
+def outdated(tx: Transaction, rule: Rule, answer: Detected, *, shared: bool = False) -> list[IdentifiedDataset]:
     """Return the datasets of the rule whose records have other names in the state than in the answer.
 
     With `shared`, the names of the others stay until the transaction ends. Raises AnotherId.
     """
-    datasets: list[Named] = []
+    datasets: list[IdentifiedDataset] = []
     for dataset in sorted(rule.member_datasets):
         if dataset not in answer.subjects:  # nothing was read
             continue
@@ -107,7 +107,7 @@ def outdated(tx: Transaction, rule: Rule, answer: Detected, *, shared: bool = Fa
         ids = ids_of(subject)
         former = record_names.ids(tx, dataset, shared=shared)
         if former is None or not former.names_like(ids):
-            named = Named(subject, ids, former)
+            named = IdentifiedDataset(subject, ids, former)
             if named.has_lost_its_id and named.has_records(tx):
                 raise AnotherId(dataset, () if former is None else former.columns, ids.columns)
             if named.has_other_columns:
@@ -124,7 +124,9 @@ def ids_of(subject: Subject) -> RecordIds:
     return RecordIds(relation.id, tuple(schema[name].type for name in relation.id))
 
 
-def renaming_of(named: Named, order: Order, tools: Readers, rule: Rule, alive: Callable[[], None]) -> Renaming:
+def renaming_of(
+    named: IdentifiedDataset, order: RunOrder, tools: Readers, rule: Rule, alive: Callable[[], None]
+) -> Renaming:
     """Return how the dataset's records are renamed. Reads the dataset if its id is another column."""
     dataset = named.dataset.name
     if named.has_other_columns:
@@ -144,13 +146,13 @@ def renaming_of(named: Named, order: Order, tools: Readers, rule: Rule, alive: C
     return Renaming(dataset, named.ids, lambda record: record)
 
 
-def apply(tx: Transaction, named: Named, renaming: Renaming, run: str) -> tuple[Renamed, str]:
+def apply(tx: Transaction, named: IdentifiedDataset, renaming: Renaming, run: str) -> tuple[Renamed, str]:
     """Rename the records; return the counts, and a sentence about them, empty if nothing happened."""
     renamed = rename(tx, renaming, run)
     return renamed, _sentence(named, renamed)
 
 
-def _keys(project: Project, named: Named) -> Mapping[str, Mapping[str, Type]]:
+def _keys(project: Project, named: IdentifiedDataset) -> Mapping[str, Mapping[str, Type]]:
     """Return the columns of the id that the keys of rules hold as they are read, with their types."""
     types = dict(zip(named.ids.columns, named.ids.types, strict=True))
     return {
@@ -162,7 +164,9 @@ def _keys(project: Project, named: Named) -> Mapping[str, Mapping[str, Type]]:
     }
 
 
-def _by_former_id(named: Named, tell: Callable[[int], None]) -> tuple[Mapping[str, str | None], frozenset[str]]:
+def _by_former_id(
+    named: IdentifiedDataset, tell: Callable[[int], None]
+) -> tuple[Mapping[str, str | None], frozenset[str]]:
     """Return the new names of the state's records by their former ones, and those with an id that is empty or repeated.
 
     A record of the state that is no longer read keeps its name, unless that is the name of another record now: then it
@@ -200,7 +204,7 @@ def _set_aside(was: Sequence[str], record: str) -> str:
     return record_of((f"{was[0]} {public(first)}", *rest))
 
 
-def _ids(named: Named, tell: Callable[[int], None]) -> Iterator[tuple[str | None, str | None]]:
+def _ids(named: IdentifiedDataset, tell: Callable[[int], None]) -> Iterator[tuple[str | None, str | None]]:
     """Yield the names of each record by its former id and by its id; None for an id with an empty part."""
     was, own = named.dataset.was, named.ids.columns
     source, settings = named.subject.source, named.dataset.settings
@@ -226,7 +230,7 @@ def _name(row: Mapping[str, Value], columns: Sequence[str]) -> str | None:
     return None if None in record else record_of(record)
 
 
-def _sentence(named: Named, renamed: Renamed) -> str:
+def _sentence(named: IdentifiedDataset, renamed: Renamed) -> str:
     dataset, columns = named.dataset.name, named.ids.columns
     parts = []
     if renamed.records:

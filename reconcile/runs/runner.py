@@ -30,9 +30,9 @@ from reconcile.findings.shown import Finding
 from reconcile.findings.states import WAITING, Event, PlanState, State
 from reconcile.journal import effects, limits
 from reconcile.messages import datasets, delivery, escalation, watchdog
-from reconcile.messages.telling import EndedRun, tell
+from reconcile.messages.run_news import EndedRun, tell
 from reconcile.runs import history, ranks, recognition, renaming
-from reconcile.runs.check import ACTOR, Order, Readers, check, result_of
+from reconcile.runs.check import ACTOR, Readers, RunOrder, check, result_of
 from reconcile.runs.listing import Lists
 from reconcile.runs.report import RunReport
 from reconcile.runs.shared import SharedReads
@@ -42,7 +42,7 @@ from reconcile.store import findings as stored_findings
 from reconcile.store import runs as stored
 from reconcile.store import slots as stored_slots
 from reconcile.telemetry import defects, traces
-from reconcile.tracking import apart, progress, remember
+from reconcile.tracking import judged_pairs, progress, remember
 from reconcile.tracking.renaming import Renamed
 from rules.groups.implausible import KeyTooCommon
 from rules.kinds.base import Rule
@@ -70,7 +70,7 @@ class Equipment(Readers):
     spans: traces.Spans = traces.NOWHERE
 
 
-def run(order: Order, tools: Equipment) -> RunReport:
+def run(order: RunOrder, tools: Equipment) -> RunReport:
     """Run the job for the slot and deliver its messages, unless it ran already or runs in another process.
 
     Raises a StoreError, LeaseLost or Paused; then the next run continues from here.
@@ -94,7 +94,7 @@ def run(order: Order, tools: Equipment) -> RunReport:
 class _Run:
     """One run in progress."""
 
-    order: Order
+    order: RunOrder
     tools: Equipment
     id: str
     held: lease.Lease
@@ -281,7 +281,7 @@ class _Run:
                 return result
 
         with self.tools.store.read() as tx:
-            rule_with_pairs = apart.keeping_apart(tx, rule)
+            rule_with_pairs = judged_pairs.keeping_apart(tx, rule)
             tools = self.tools
             prepared = recognition.recognising(tx, tools.project, rule_with_pairs, self.order.slot, tools.version)
         alive = self.heart.progress

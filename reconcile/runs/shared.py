@@ -16,14 +16,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from connectors.base import Comparison
+from connectors.base import ColumnComparison
 from connectors.errors import ConnectorError, SourceUnavailable
 from reconcile.config.settings import Project
 from reconcile.detection.copied import CopiedSource
 from reconcile.detection.detect import RuleUnchecked, choose, duck_scan, fit
 from reconcile.detection.selection import common, selection
 from reconcile.detection.subject import Subject, Subjects, subjects_of
-from reconcile.runs.check import Order, Readers
+from reconcile.runs.check import Readers, RunOrder
 from reconcile.runs.copies import Place
 from rules.kinds.base import Fitted, Rule
 
@@ -41,7 +41,7 @@ class SharedReads:
     _scratch: tempfile.TemporaryDirectory[str] | None = None
 
     @classmethod
-    def of(cls, order: Order, tools: Readers, rules: Sequence[str] | None = None) -> SharedReads:
+    def of(cls, order: RunOrder, tools: Readers, rules: Sequence[str] | None = None) -> SharedReads:
         """Return the copies of a run of these rules, or of all that it checks."""
         return cls(
             tools.project, order.chosen if rules is None else rules, tools.subject, order.slot, tools.budget.folder
@@ -84,7 +84,7 @@ class SharedReads:
             and duck_scan(subject.source, subject.dataset.settings, fitted.needed[name]) is None
         )
 
-    def _needed_by_others(self, rule: Rule, place: Place) -> Iterator[tuple[Sequence[str], Sequence[Comparison]]]:
+    def _needed_by_others(self, rule: Rule, place: Place) -> Iterator[tuple[Sequence[str], Sequence[ColumnComparison]]]:
         """Yield, for each of the run's other rules, the columns that it reads from that place, and the records."""
         for name in self.rules:
             reader = self.project.rules[name]
@@ -103,7 +103,7 @@ class SharedReads:
         self,
         subject: Subject,
         columns: Sequence[str],
-        chosen: Sequence[Comparison],
+        chosen: Sequence[ColumnComparison],
         progress: Callable[[int], None],
     ) -> CopiedSource | None:
         """Return the copy; None if the rules do better alone: a column of another rule cannot be read, or the disk is

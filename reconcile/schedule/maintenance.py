@@ -25,7 +25,7 @@ def minute(text: str) -> int:
 
 
 @dataclass(frozen=True)
-class Window:
+class MaintenanceWindow:
     """A window on these days (0 is Monday), from minute to minute after midnight in local time of the zone.
 
     A window that ends at or before its begin lasts until the next day.
@@ -63,7 +63,7 @@ class Window:
         return [wall.replace(tzinfo=zone, fold=fold).astimezone(dt.UTC) for fold in (0, 1)]
 
 
-def closed(windows: Iterable[Window], source: str, now: dt.datetime) -> str | None:
+def closed(windows: Iterable[MaintenanceWindow], source: str, now: dt.datetime) -> str | None:
     """The reason, as a sentence, that a source is in maintenance now; None if it is not."""
     here = (window for window in windows if window.source == source)
     open_windows = [(until, window) for window in here if (until := window.until(now)) is not None]

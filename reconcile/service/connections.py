@@ -35,7 +35,7 @@ class Received:
 
 
 class Handling(Protocol):
-    """What the listener does with requests; called in the thread of the connections, so it must not wait."""
+    """Handles the requests of the listener; called in the thread of the connections, so it must not wait."""
 
     def body_size(self, head: bytes) -> int | bytes:
         """Return the size of the body, or the answer that refuses it."""

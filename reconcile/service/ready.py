@@ -1,10 +1,10 @@
-"""Whether work gets done: the state can be read and written, and some process schedules."""
+"""Readiness: the state can be read and written, and some process schedules."""
 
 from __future__ import annotations
 
 from reconcile.coordination import lease
 from reconcile.store import Store, StoreError, Transaction
-from reconcile.store.failing import Failure
+from reconcile.store.failing import LastingFailure
 
 
 def obstacle(store: Store, *, is_worker: bool) -> str | None:
@@ -26,7 +26,7 @@ def obstacle_in(tx: Transaction, *, is_worker: bool) -> str | None:
     return "No scheduler is running yet"
 
 
-def not_written(failure: Failure) -> str:
+def not_written(failure: LastingFailure) -> str:
     """Return the obstacle of a state that can't be written."""
     kind = type(failure.error).__name__
     return f"The state database can't be written since {failure.since:%H:%M:%S} UTC ({kind})"

@@ -100,7 +100,7 @@ def log_undelivered(channel: str, error: ChannelError) -> None:
 
 
 @dataclass
-class Server:
+class ServeProcess:
     """One process that serves a configuration file. `worker`: other processes schedule.
 
     `sentence` puts an error into words; `listen` overrides the configuration's; `site` builds the console and the API.
@@ -115,7 +115,7 @@ class Server:
     sentence: Sentence
     worker: bool = False
     listen: str | None = None
-    site: Callable[[Server], Asgi] | None = None
+    site: Callable[[ServeProcess], Asgi] | None = None
     welcome: Welcome = field(default_factory=Welcome)
     alarm: Alarm = field(default_factory=Alarm)
     state_trouble: direct.StateTrouble = field(default_factory=lambda: direct.StateTrouble(log_undelivered))

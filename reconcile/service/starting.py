@@ -25,7 +25,7 @@ from reconcile.service.duties import REPEAT
 from reconcile.service.exchange import Route, RouteResponse
 from reconcile.service.listener import Listener
 from reconcile.service.routes import health
-from reconcile.service.serve import Server, log_undelivered
+from reconcile.service.serve import ServeProcess, log_undelivered
 from reconcile.store import Store, StoreError
 from reconcile.store.errors import CommitUnknown, StoreFull, StoreLocked, StoreNotWritable, StoreUnreachable
 from reconcile.store.failing import Failing
@@ -47,16 +47,16 @@ class Start:
 
     path: Path
     environ: Mapping[str, str]
-    make: Callable[[StateTrouble], Server]
+    make: Callable[[StateTrouble], ServeProcess]
     worker: bool = False
     listen: str | None = None
     sleep: Callable[[float], None] = time.sleep
 
-    def server(self) -> Server:
+    def server(self) -> ServeProcess:
         """Return the server as soon as its state can be written.
 
-        Raises the other errors of `Server`; with a broken file also those of the state, because the release to go on
-        with, and the channels, are in the state then.
+        Raises the other errors of `ServeProcess`; with a broken file also those of the state, because the release to go
+        on with, and the channels, are in the state then.
         """
         writes, trouble = Failing(), StateTrouble(log_undelivered)
         while True:

@@ -57,7 +57,7 @@ _LONGEST_KEY = 200
 _TICK = dt.timedelta(microseconds=1)
 
 
-class KeyRefused(Wrong):
+class RequestKeyRefused(Wrong):
     """The key of a request is invalid."""
 
     def __init__(self, why: str) -> None:
@@ -65,7 +65,7 @@ class KeyRefused(Wrong):
 
 
 @dataclass(frozen=True)
-class Requested:
+class RequestedRun:
     """A requested run. `is_new`: the first request with this key; `status` is its slot's."""
 
     job: str
@@ -186,13 +186,15 @@ def _report_unreadable(tx: Transaction, project: Project, snapshots: States) -> 
 # A request
 
 
-def request(tx: Transaction, project: Project, job: str, key: str | None = None, *, by: str) -> Requested:
-    """Make a job due now on request; the same key twice is one run. Raises KeyRefused.
+def request(tx: Transaction, project: Project, job: str, key: str | None = None, *, by: str) -> RequestedRun:
+    """Make a job due now on request; the same key twice is one run. Raises RequestKeyRefused.
 
     `job` is one of the project's. If it is paused, the request waits.
     """
     if key is not None and (not key or len(key) > _LONGEST_KEY or not key.isprintable()):
-        raise KeyRefused("is empty" if not key else "is too long" if len(key) > _LONGEST_KEY else "is not readable")
+        raise RequestKeyRefused(
+            "is empty" if not key else "is too long" if len(key) > _LONGEST_KEY else "is not readable"
+        )
     cause = f"request:{secrets.token_hex(8) if key is None else key}"
     existing = stored.slot_by_cause(tx, job, cause)
     slot = tx.now
@@ -202,9 +204,9 @@ def request(tx: Transaction, project: Project, job: str, key: str | None = None,
         if recorded is not None and recorded.slot == slot:
             body = {"job": job, "run": run_id(job, slot), "slot": slot_text(slot)}
             log.append(tx, by, "slot.requested", f"job:{job}", body)
-            return Requested(job, run_id(job, slot), slot, recorded.status, is_new=True)
+            return RequestedRun(job, run_id(job, slot), slot, recorded.status, is_new=True)
         existing, slot = recorded, slot + _TICK
-    return Requested(job, run_id(job, existing.slot), existing.slot, existing.status, is_new=False)
+    return RequestedRun(job, run_id(job, existing.slot), existing.slot, existing.status, is_new=False)
 
 
 # All of them

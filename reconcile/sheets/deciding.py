@@ -16,7 +16,7 @@ from reconcile.sheets.returned import Returned
 from reconcile.sheets.rows import mark
 from reconcile.store import Transaction, approvals
 from reconcile.store import plans as stored_plans
-from reconcile.store.findings import Standing, get, standing
+from reconcile.store.findings import FindingState, get, standing
 
 _OPEN = (State.OPEN, State.STALE, State.AWAITING)
 """States after a finding was reopened: a run may have proposed a plan since."""
@@ -30,7 +30,7 @@ _EXECUTED = (
 class DecidedSince(Refused):
     """Somebody decided about the finding after the export."""
 
-    def __init__(self, finding: Standing, timezone: str) -> None:
+    def __init__(self, finding: FindingState, timezone: str) -> None:
         by = f" by {finding.decided_by}" if finding.decided_by else ""
         whom = f", assigned to {finding.assigned_to}" if finding.assigned_to else ""
         since = words.instant(finding.state_since.replace(microsecond=0), timezone)
@@ -84,7 +84,7 @@ def _check_plan(tx: Transaction, returned: Returned) -> None:
         raise PlanChanged(returned.request.about, "its plan differs from the plan in the file")
 
 
-def _is_done(tx: Transaction, finding: Standing, returned: Returned) -> bool:
+def _is_done(tx: Transaction, finding: FindingState, returned: Returned) -> bool:
     request = returned.request
     match returned.request.decision:
         case "dismiss":

@@ -15,7 +15,7 @@ from reconcile.cleaning.chunks import in_chunks
 from reconcile.decisions.selection import fitting
 from reconcile.errors import Failed, Wrong
 from reconcile.sheets.formats import FORMATS, Format, RecordsFormat
-from reconcile.sheets.rows import Rows, columns
+from reconcile.sheets.rows import SheetRows, columns
 from reconcile.store import Transaction, private_files
 from reconcile.store import findings as stored
 from reconcile.store import plans as stored_plans
@@ -67,7 +67,7 @@ class Export:
 
 
 @dataclass(frozen=True)
-class Exported:
+class SheetExport:
     """The number of exported findings, and True if personal data may be masked in them."""
 
     findings: int
@@ -76,7 +76,7 @@ class Exported:
 
 def export(
     application: Application, file: Path, order: Export, *, overwrite: bool, watch: Callable[[int], None]
-) -> Exported:
+) -> SheetExport:
     """Write the findings to a file that only its owner can read. `watch` gets the number of findings so far.
 
     Raises FormatUnknown, RecordsHaveASheet, FileExists, FileNotWritten, TooManyRows, PackageMissing,
@@ -123,18 +123,18 @@ def write(
     *,
     scratch: Path,
     watch: Callable[[int], None] = lambda _done: None,
-) -> Exported:
+) -> SheetExport:
     """Write the findings in the format of the suffix, as they are at one moment."""
     with application.memory.read() as tx:
         names, currencies = _chosen(application, tx, order)
-        rows = Rows(application, columns(currencies), order.show)
+        rows = SheetRows(application, columns(currencies), order.show)
         timezone = application.project.timezone
         file: Format = (
             RecordsFormat(out, suffix, timezone, scratch)
             if order.by_record
             else FORMATS[suffix](out, rows.columns, timezone, scratch)
         )
-        exported = Exported(0, is_masked=False)
+        exported = SheetExport(0, is_masked=False)
         for chunk in in_chunks(names, _CHUNK):
             watch(exported.findings)
             exported = _add(tx, rows, file, chunk, exported)
@@ -152,10 +152,10 @@ def _chosen(application: Application, tx: Transaction, order: Export) -> tuple[l
     return [name for name, _ in chosen], Counter(currency for _, money in chosen for currency in money)
 
 
-def _add(tx: Transaction, rows: Rows, file: Format, chunk: Sequence[str], before: Exported) -> Exported:
+def _add(tx: Transaction, rows: SheetRows, file: Format, chunk: Sequence[str], before: SheetExport) -> SheetExport:
     plans, is_masked = stored_plans.awaiting(tx, chunk), before.is_masked
     findings = stored.some(tx, chunk)
     for finding, view in zip(findings, rows.views(tx, findings), strict=True):
         file.add(rows.finding(finding, view, plans.get(finding.id)), rows.records(finding, view))
         is_masked = is_masked or view.is_masked
-    return Exported(before.findings + len(findings), is_masked)
+    return SheetExport(before.findings + len(findings), is_masked)

@@ -14,7 +14,7 @@ from typing import IO, Any, BinaryIO, Protocol
 from notifications.wording.cells import escaped, plain
 from notifications.wording.words import local
 from reconcile.errors import Wrong
-from reconcile.sheets.rows import CHOICES, OF_RECORDS, Cell, Column
+from reconcile.sheets.rows import CHOICES, OF_RECORDS, Cell, SheetColumn
 
 MOST_ROWS = 1_048_575
 """Rows of a sheet of a workbook below its header."""
@@ -28,7 +28,7 @@ _WHEN = "%Y-%m-%d %H:%M:%S"
 Records = Iterable[Mapping[str, str]]
 
 
-class TooManyRows(Wrong):
+class SheetTooLarge(Wrong):
     """A sheet of a workbook cannot hold so many rows."""
 
     def __init__(self, sheet: str) -> None:
@@ -85,7 +85,7 @@ class RecordRows:
 class CsvFormat:
     """UTF-8 with a mark at the beginning, without which Excel reads another encoding."""
 
-    def __init__(self, out: BinaryIO, columns: Sequence[Column], timezone: str, scratch: Path) -> None:  # noqa: ARG002 - as all formats
+    def __init__(self, out: BinaryIO, columns: Sequence[SheetColumn], timezone: str, scratch: Path) -> None:  # noqa: ARG002 - as all formats
         self._timezone = timezone
         self._text = io.TextIOWrapper(out, "utf-8-sig", "backslashreplace", newline="")
         self._writer = csv.writer(self._text)
@@ -109,7 +109,7 @@ class CsvFormat:
 class XlsxFormat:
     """A workbook with the sheets `findings` and `records`. Texts are written as texts: none becomes a formula."""
 
-    def __init__(self, out: BinaryIO, columns: Sequence[Column], timezone: str, scratch: Path) -> None:
+    def __init__(self, out: BinaryIO, columns: Sequence[SheetColumn], timezone: str, scratch: Path) -> None:
         try:
             import xlsxwriter  # noqa: PLC0415 - an extra, only for workbooks
         except ImportError:
@@ -132,7 +132,7 @@ class XlsxFormat:
             self._write(number, column, cell)
         self._records.add(records)
 
-    def _write(self, number: int, column: Column, cell: Cell) -> None:
+    def _write(self, number: int, column: SheetColumn, cell: Cell) -> None:
         at = (self._rows, number)
         if cell is None or cell == "":
             return
@@ -177,7 +177,7 @@ class XlsxFormat:
 
 def _next(rows: int, sheet: str) -> int:
     if rows == MOST_ROWS:
-        raise TooManyRows(sheet)
+        raise SheetTooLarge(sheet)
     return rows + 1
 
 
@@ -205,7 +205,7 @@ def _is_exact(amount: Decimal) -> bool:
 class ParquetFormat:
     """Texts as they are, amounts as decimals, instants in UTC. An amount that does not fit exactly is null."""
 
-    def __init__(self, out: BinaryIO, columns: Sequence[Column], timezone: str, scratch: Path) -> None:  # noqa: ARG002 - as all formats
+    def __init__(self, out: BinaryIO, columns: Sequence[SheetColumn], timezone: str, scratch: Path) -> None:  # noqa: ARG002 - as all formats
         import pyarrow as pa  # noqa: PLC0415 - slow to load
         import pyarrow.parquet as pq  # noqa: PLC0415 - see above
 
@@ -244,7 +244,7 @@ def _amount(cell: Cell) -> Decimal | None:
     return cell if len(places) <= _PLACES and len(whole) <= 38 - _PLACES else None
 
 
-FORMATS: Mapping[str, Callable[[BinaryIO, Sequence[Column], str, Path], Format]] = {
+FORMATS: Mapping[str, Callable[[BinaryIO, Sequence[SheetColumn], str, Path], Format]] = {
     ".csv": CsvFormat,
     ".xlsx": XlsxFormat,
     ".parquet": ParquetFormat,
@@ -263,7 +263,7 @@ class RecordsFormat:
         self._records.add(records)
 
     def finish(self) -> None:
-        columns = [Column(name) for name in self._records.names]
+        columns = [SheetColumn(name) for name in self._records.names]
         file = FORMATS[self._suffix](self._out, columns, self._timezone, self._scratch)
         for row in self._records.rows():
             file.add(row, ())

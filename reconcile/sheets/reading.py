@@ -14,7 +14,7 @@ from typing import Any
 
 from connectors.disk.opened_file import OpenedFile, open_beneath, unpacked_limit
 from connectors.errors import ConnectorError, FileRefused, FileUnreadable
-from connectors.files.csv.dialect import CsvWish, decide
+from connectors.files.csv.dialect import CsvOptions, decide
 from connectors.files.csv.facts import facts
 from connectors.files.csv.fields import DUCKDB_LINE, Malformed, RecordReader
 from connectors.files.parquet import ParquetFile
@@ -84,7 +84,7 @@ def _csv(path: Path, name: str, timezone: str) -> Iterator[ReturnedFile]:  # noq
     """Open a text file; its encoding and delimiter are found as for a source."""
     file = _beneath(path)
     text_facts = facts(file, None, DUCKDB_LINE)
-    dialect = decide(file, text_facts, CsvWish())
+    dialect = decide(file, text_facts, CsvOptions())
     encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
     with io.TextIOWrapper(file.bytes(), encoding, "replace", newline="") as lines:
         below = itertools.islice(lines, dialect.before, None)

@@ -108,7 +108,7 @@ class _Mistake(Exception):
 
 @dataclass(frozen=True)
 class _Context:
-    """What the cells of a row are read with: its decision, the time zone, and the present."""
+    """The context in which cells of a row are read: its decision, the time zone, and the present."""
 
     decision: str
     zone: ZoneInfo

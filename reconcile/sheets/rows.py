@@ -41,7 +41,7 @@ _NAMED = 50
 
 
 class Decidable(Protocol):
-    """What of a finding changes with each decision."""
+    """The parts of a finding that change with each decision."""
 
     @property
     def state(self) -> State: ...
@@ -63,7 +63,7 @@ def mark(finding: Decidable) -> str:
 
 
 @dataclass(frozen=True)
-class Column:
+class SheetColumn:
     """A column of the sheet of findings; `width` is in characters."""
 
     name: str
@@ -71,26 +71,32 @@ class Column:
     kind: Literal["text", "integer", "amount", "instant"] = "text"
 
 
-def columns(currencies: Counter[str]) -> tuple[Column, ...]:
+def columns(currencies: Counter[str]) -> tuple[SheetColumn, ...]:
     """Return the columns for findings with money in these currencies, counted by their findings."""
     most = [currency for currency, _ in currencies.most_common(MOST_CURRENCIES)]
     return (
-        *(Column("id"), Column("rule", 20), Column("severity", 10), Column("state", 18), Column("key", 40)),
-        *(Column("form", 24), Column("records", 9, "integer"), *(Column(role, 20) for role in ROLES)),
-        *(Column("at_risk", 18), *(Column(f"money {currency}", 14, "amount") for currency in sorted(most))),
-        *(Column("first_seen", 20, "instant"), Column("assigned_to", 14), Column("why", 50)),
-        *(Column("would_happen", 30), Column("link", 30)),
-        *(Column(name, 30 if name == "note" else 14) for name in FILLED_IN),
-        *(Column("version", 9, "integer"), Column("plan"), Column("seen", 16)),
+        *(
+            SheetColumn("id"),
+            SheetColumn("rule", 20),
+            SheetColumn("severity", 10),
+            SheetColumn("state", 18),
+            SheetColumn("key", 40),
+        ),
+        *(SheetColumn("form", 24), SheetColumn("records", 9, "integer"), *(SheetColumn(role, 20) for role in ROLES)),
+        *(SheetColumn("at_risk", 18), *(SheetColumn(f"money {currency}", 14, "amount") for currency in sorted(most))),
+        *(SheetColumn("first_seen", 20, "instant"), SheetColumn("assigned_to", 14), SheetColumn("why", 50)),
+        *(SheetColumn("would_happen", 30), SheetColumn("link", 30)),
+        *(SheetColumn(name, 30 if name == "note" else 14) for name in FILLED_IN),
+        *(SheetColumn("version", 9, "integer"), SheetColumn("plan"), SheetColumn("seen", 16)),
     )
 
 
 @dataclass(frozen=True)
-class Rows:
+class SheetRows:
     """Rows for findings as they may be shown; `show` masks nothing."""
 
     application: Application
-    columns: Sequence[Column]
+    columns: Sequence[SheetColumn]
     show: bool
 
     def views(self, tx: Transaction, findings: Sequence[Finding]) -> list[FindingView]:

@@ -29,7 +29,7 @@ class Approval:
     note: str | None
 
 
-class WaitingPlan(NamedTuple):
+class PlanToApprove(NamedTuple):
     """A plan that waits for approval, and a person who approved it; `by` is None if nobody did."""
 
     finding: str
@@ -69,7 +69,7 @@ def given(tx: Transaction, ids: Collection[str]) -> dict[str, set[str]]:
     return people
 
 
-def of_waiting(tx: Transaction, of_findings: Collection[str], policies: Collection[str]) -> list[WaitingPlan]:
+def of_waiting(tx: Transaction, of_findings: Collection[str], policies: Collection[str]) -> list[PlanToApprove]:
     """Return each plan of these findings that waits for approval under one of the policies, once for each person who
     approved it in its current form, in order of time."""
     is_given = (approvals.c.decision == "approved", approvals.c.plan_hash == plans.c.plan_hash)
@@ -82,7 +82,7 @@ def of_waiting(tx: Transaction, of_findings: Collection[str], policies: Collecti
         .where(plans.c.policy.in_(list(policies)))
     )
     query = query.order_by(plans.c.finding, approvals.c.at, approvals.c.by)
-    return [WaitingPlan(*row) for row in tx.connection.execute(query, {"the_findings": sorted(of_findings)})]
+    return [PlanToApprove(*row) for row in tx.connection.execute(query, {"the_findings": sorted(of_findings)})]
 
 
 def rejected(tx: Transaction, of_findings: Collection[str]) -> dict[str, list[StoredPlan]]:

@@ -16,7 +16,7 @@ from rules import values
 
 
 @dataclass(frozen=True)
-class Carried:
+class FindingsTakenOver:
     """Findings taken over: the number of `undecided` ones with the sum of their money per currency, and of others."""
 
     undecided: int = 0
@@ -39,7 +39,7 @@ def lock(tx: Transaction, ids: Iterable[str]) -> None:
         tx.connection.execute(of_chunk.with_for_update()).all()
 
 
-def carry_on(tx: Transaction, rule: str, looked_at: Collection[str], *, before: str, run: str) -> Carried:
+def carry_on(tx: Transaction, rule: str, looked_at: Collection[str], *, before: str, run: str) -> FindingsTakenOver:
     """Let `run` see the findings that the run `before` saw last, except those it looked at itself.
 
     Resolved and merged ones ended.
@@ -56,4 +56,4 @@ def carry_on(tx: Transaction, rule: str, looked_at: Collection[str], *, before: 
             undecided += 1
             values.add(money, {code: Decimal(amount).copy_abs() for code, amount in row.money.items()})
     touch(tx, ids, run)
-    return Carried(undecided, len(ids) - undecided, money)
+    return FindingsTakenOver(undecided, len(ids) - undecided, money)

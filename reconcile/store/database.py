@@ -86,7 +86,7 @@ class Store:
         self.seals = seals or Seals()
         """Seals and opens the values of records before a cleaning."""
         self.writes = Failing()
-        """Whether the writes of this process succeed."""
+        """The outcomes of this process's writes."""
 
     @classmethod
     def open(

@@ -1,4 +1,4 @@
-"""What the audit log is compared with: the state of each thing, its rows as stored, and its recorded digest."""
+"""Data to compare the audit log with: the state of each thing, its rows as stored, and its recorded digest."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ CALM = 60.0
 
 
 @dataclass(frozen=True)
-class Failure:
+class LastingFailure:
     """A failure that lasts: its last error, its beginning in UTC, and how many seconds lie between first and last."""
 
     error: Exception
@@ -27,7 +27,7 @@ class Failing:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._failure: Failure | None = None
+        self._failure: LastingFailure | None = None
         self._first = self._last = 0.0
         self._succeeded = clock()
 
@@ -36,7 +36,7 @@ class Failing:
         with self._lock:
             now = self._clock()
             if self._ongoing(now) is None:
-                self._failure, self._first = Failure(error, dt.datetime.now(dt.UTC), 0.0), now
+                self._failure, self._first = LastingFailure(error, dt.datetime.now(dt.UTC), 0.0), now
             assert self._failure is not None  # noqa: S101 - set above
             self._last = now
             self._failure = replace(self._failure, error=error, seconds=now - self._first)
@@ -46,7 +46,7 @@ class Failing:
         with self._lock:
             self._succeeded = self._clock()
 
-    def ongoing(self) -> Failure | None:
+    def ongoing(self) -> LastingFailure | None:
         """Return the failure that lasts: until an attempt succeeded and none failed for `CALM` seconds."""
         with self._lock:
             return self._ongoing(self._clock())
@@ -56,7 +56,7 @@ class Failing:
         with self._lock:
             return max(0.0, self._clock() - self._succeeded)
 
-    def _ongoing(self, now: float) -> Failure | None:
+    def _ongoing(self, now: float) -> LastingFailure | None:
         if self._failure is not None and self._succeeded > self._last and now - self._last >= CALM:
             self._failure = None
         return self._failure

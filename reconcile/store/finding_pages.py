@@ -22,7 +22,7 @@ from reconcile.store.tables import findings
 from rules.models import Severity
 
 
-class Position(NamedTuple):
+class PagePosition(NamedTuple):
     """The place of a finding in the order."""
 
     severity: int
@@ -36,11 +36,11 @@ class FindingPage:
     """Findings, and the position after which the next page begins; None after the last one."""
 
     findings: tuple[Finding, ...]
-    end: Position | None
+    end: PagePosition | None
 
 
 def page(
-    tx: Transaction, criteria: FindingFilter, *, limit: int, after: Position | None = None, members: bool = False
+    tx: Transaction, criteria: FindingFilter, *, limit: int, after: PagePosition | None = None, members: bool = False
 ) -> FindingPage:
     """Return up to `limit` findings after a position."""
     positions = _positions(tx, criteria, limit + 1, after)
@@ -50,15 +50,15 @@ def page(
     return FindingPage(tuple(by_id[position.id] for position in shown if position.id in by_id), end)
 
 
-def _positions(tx: Transaction, criteria: FindingFilter, limit: int, after: Position | None) -> list[Position]:
-    positions: list[Position] = []
+def _positions(tx: Transaction, criteria: FindingFilter, limit: int, after: PagePosition | None) -> list[PagePosition]:
+    positions: list[PagePosition] = []
     worst = max(Severity) if after is None else after.severity
     least = min(Severity) if criteria.severity is None else int(criteria.severity)
     for severity in range(worst, least - 1, -1):
         start = after if after is not None and after.severity == severity else None
         query = _of_severity(criteria, severity, limit - len(positions), start)
         positions += [
-            Position(severity, row.amount_rank, row.first_seen, row.id) for row in tx.connection.execute(query)
+            PagePosition(severity, row.amount_rank, row.first_seen, row.id) for row in tx.connection.execute(query)
         ]
         if len(positions) >= limit:
             break
@@ -66,7 +66,7 @@ def _positions(tx: Transaction, criteria: FindingFilter, limit: int, after: Posi
 
 
 def _of_severity(
-    criteria: FindingFilter, severity: int, limit: int, after: Position | None
+    criteria: FindingFilter, severity: int, limit: int, after: PagePosition | None
 ) -> sa.Select[float, dt.datetime, str]:
     """Return the first rows of one severity: the first of each part, merged."""
     columns = (findings.c.amount_rank, findings.c.first_seen, findings.c.id)

@@ -54,7 +54,7 @@ class Amount:
 
 
 class Sight(Protocol):
-    """What a person may see of findings with this rule and dataset.
+    """The parts of findings with this rule and dataset that a person may see.
 
     What is masked is left out before anything of a finding is read, so that the time of an answer does not tell it.
     """

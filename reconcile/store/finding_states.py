@@ -23,7 +23,7 @@ from rules import values as sums
 
 
 @dataclass(frozen=True)
-class Standing:
+class LoggedState:
     """The state of a finding, and what its audit entries show."""
 
     id: str
@@ -34,7 +34,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Whole(Standing):
+class Whole(LoggedState):
     """The same with the columns that a move can change, and its stored key."""
 
     state_since: dt.datetime
@@ -58,10 +58,10 @@ class Moved:
 # In bulk
 
 
-def lock(tx: Transaction, names: Iterable[str]) -> dict[str, Standing]:
+def lock(tx: Transaction, names: Iterable[str]) -> dict[str, LoggedState]:
     """Lock these findings, in the order of their ids, and return them by id."""
     rows = tx.connection.execute(_LOCKED, {"ids": sorted(set(names))})
-    return {row.id: Standing(**_with_state(row)) for row in rows}
+    return {row.id: LoggedState(**_with_state(row)) for row in rows}
 
 
 def lock_whole(tx: Transaction, names: Iterable[str]) -> dict[str, Whole]:
@@ -207,7 +207,7 @@ def chosen_with(tx: Transaction, finding: str) -> list[str]:
 
 
 class MemberChoice(TypedDict):
-    """What people chose of a record, as columns of its row: the keeper, and fields that it gives."""
+    """People's choices of a record, as columns of its row: as the keeper, and of fields that it gives."""
 
     chosen_by: str | None
     chosen_at: dt.datetime | None
@@ -270,13 +270,13 @@ def _write(tx: Transaction, finding: str, values: Mapping[str, Any], note: str |
     tx.connection.execute(sa.update(findings).where(findings.c.id == finding).values(values))
 
 
-def _locked(row: type[Standing]) -> sa.Select[Any]:
+def _locked(row: type[LoggedState]) -> sa.Select[Any]:
     columns = (findings.c[name] for name in row.__dataclass_fields__)
     query = sa.select(*columns).where(bulk.one_of(findings.c.id, "ids"))
     return query.order_by(findings.c.id).with_for_update()
 
 
-_LOCKED = _locked(Standing)
+_LOCKED = _locked(LoggedState)
 _LOCKED_WHOLE = _locked(Whole)
 _MOVE = (
     sa.update(findings)

@@ -406,7 +406,7 @@ def _unanswered(criteria: Unanswered) -> sa.Select[Any]:
 
 
 @dataclass(frozen=True)
-class Standing:
+class FindingState:
     """The state of a finding, and who put it there."""
 
     id: str
@@ -419,12 +419,12 @@ class Standing:
     note: str | None
 
 
-def standing(tx: Transaction, ids: Sequence[str]) -> Iterator[Standing]:
+def standing(tx: Transaction, ids: Sequence[str]) -> Iterator[FindingState]:
     """Yield the states of these findings, without missing ones."""
-    columns = [findings.c[name] for name in Standing.__dataclass_fields__]
+    columns = [findings.c[name] for name in FindingState.__dataclass_fields__]
     for chunk in chunks(ids):
         for row in tx.connection.execute(sa.select(*columns).where(findings.c.id.in_(chunk))):
-            yield Standing(**row._asdict() | {"state": State(row.state)})
+            yield FindingState(**row._asdict() | {"state": State(row.state)})
 
 
 def with_choice(tx: Transaction, ids: Sequence[str]) -> set[str]:

@@ -37,7 +37,7 @@ def setting(tx: Transaction, name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Room:
+class DiskRoom:
     """The room on a disk: bytes, and files that can be created; None if the file system has no limit of files."""
 
     bytes: int
@@ -45,7 +45,7 @@ class Room:
     is_read_only: bool
 
 
-def room(store: Store) -> Room | None:
+def room(store: Store) -> DiskRoom | None:
     """Return the room for an SQLite state; None on PostgreSQL, or if its folder is gone or its disk does not say it.
 
     Reads no file.
@@ -57,7 +57,7 @@ def room(store: Store) -> Room | None:
     except OSError:  # who asks shows no number: monitoring must answer on a broken disk too
         return None
     files = disk.f_favail if disk.f_files else None
-    return Room(disk.f_bavail * disk.f_frsize, files, bool(disk.f_flag & os.ST_RDONLY))
+    return DiskRoom(disk.f_bavail * disk.f_frsize, files, bool(disk.f_flag & os.ST_RDONLY))
 
 
 def write_obstacle(tx: Transaction) -> str | None:

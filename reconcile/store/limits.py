@@ -35,7 +35,7 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Sums:
+class ScopeSums:
     """The sums of a scope at `counted_at`: of the 24 hours before, and of one run."""
 
     counted_at: dt.datetime | None
@@ -51,7 +51,7 @@ class ScopeRow:
     """The row of a scope; `stopped` is the reason why its cleaning is stopped."""
 
     stopped: str | None
-    sums: Sums
+    sums: ScopeSums
 
 
 def lock(tx: Transaction, scopes: Collection[str]) -> dict[str, ScopeRow]:
@@ -59,7 +59,7 @@ def lock(tx: Transaction, scopes: Collection[str]) -> dict[str, ScopeRow]:
     rows = tx.connection.execute(_LOCK, {"the_scopes": list(scopes)}).all()
     return {
         row.scope: ScopeRow(
-            row.reason if row.stopped_at is not None else None, Sums(*(getattr(row, name) for name in _SUMS))
+            row.reason if row.stopped_at is not None else None, ScopeSums(*(getattr(row, name) for name in _SUMS))
         )
         for row in rows
     }
@@ -72,7 +72,7 @@ def create(tx: Transaction, scopes: Collection[str]) -> None:
     tx.connection.execute(insert_for(tx, limits).on_conflict_do_nothing(index_elements=["scope"]), rows)
 
 
-def keep(tx: Transaction, scope: str, sums: Sums) -> None:
+def keep(tx: Transaction, scope: str, sums: ScopeSums) -> None:
     tx.connection.execute(_KEEP, vars(sums) | {"the_scope": scope})
 
 
@@ -144,7 +144,7 @@ def _total(tx: Transaction, *conditions: sa.ColumnElement[bool]) -> tuple[int, I
     return records, iter(amounts)
 
 
-_SUMS = tuple(Sums.__dataclass_fields__)
+_SUMS = tuple(ScopeSums.__dataclass_fields__)
 _LOCK = sa.select(limits).where(one_of(limits.c.scope, "the_scopes")).order_by(limits.c.scope.desc()).with_for_update()
 _KEEP = (
     sa.update(limits)

@@ -90,7 +90,7 @@ class Undelivered:
 
 @dataclass(frozen=True)
 class ClaimedMessage:
-    """What the sender of a claimed message needs; it may write while `fence` is unchanged."""
+    """A claimed message for its sender, who may write while `fence` is unchanged."""
 
     fence: int
     attempts: int

@@ -128,7 +128,7 @@ class StoredPlan:
 
     @property
     def doubt(self) -> str | None:
-        """What people should look at before they approve the plan, as long as it waits for them."""
+        """A doubt that people should look at before they approve the plan, while it waits for them."""
         return self.summary.get(DOUBT) if self.state is PlanState.AWAITING else None
 
     def is_expired(self, now: dt.datetime) -> bool:
@@ -508,7 +508,7 @@ def decided_in_vain(tx: Transaction, findings: Collection[str]) -> set[str]:
 
 @dataclass(frozen=True)
 class WaitingPlan:
-    """What a message says of a plan that waits for approval. `records` are surplus records."""
+    """A plan that waits for approval, as messages show it. `records` are surplus records."""
 
     hash: str
     action: str

@@ -280,7 +280,7 @@ watermarks = sa.Table(
     sa.Column("increments", sa.Integer, nullable=False),
     sa.Column("missed", sa.Integer, nullable=False),
 )
-"""What a rule's findings are up to date with: its source's `mark`, as `run` read it.
+"""The position up to which a rule's findings are current: its source's `mark`, as `run` read it.
 
 `full_slot` is the slot of the last full run, which found `missed` findings that the incremental runs before it had not;
 `increments` counts those since.
@@ -696,7 +696,7 @@ cleaning_news = sa.Table(
     sa.Column("run", Word),
     sa.Column("at", Instant, nullable=False),
 )
-"""What became of plans and was not told yet: written with the fact, deleted with the message. `run` executed it."""
+"""Outcomes of plans that no message reported yet: written with the fact, deleted with the message."""
 
 audit = sa.Table(
     "audit",

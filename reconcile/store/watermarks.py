@@ -1,4 +1,4 @@
-"""What the findings of each rule are up to date with, and the records of findings for runs that read only changes."""
+"""The position up to which each rule's findings are current, and their records, for runs that read only changes."""
 
 from __future__ import annotations
 

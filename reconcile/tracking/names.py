@@ -13,7 +13,7 @@ from reconcile.store.finding_memory import Memory
 
 
 @dataclass
-class Names:
+class VerdictNames:
     """Fingerprints, and ids for new findings, by the number of the verdict.
 
     `aliases` are further fingerprints of findings, to store.
@@ -26,9 +26,9 @@ class Names:
     aliases: dict[str, str] = field(default_factory=dict)
 
 
-def assign(tx: Transaction, rule: RuleIdentity, memory: Memory, judgement: Judgement) -> Names:
+def assign(tx: Transaction, rule: RuleIdentity, memory: Memory, judgement: Judgement) -> VerdictNames:
     """Name every group that is, or becomes, a finding; the names do not depend on the order of the groups."""
-    names = Names()
+    names = VerdictNames()
     _follow(tx, rule, memory, judgement, names)
     new_verdicts = {n: verdict for n, verdict in enumerate(judgement.verdicts) if verdict.change is FindingChange.NEW}
     names.marks |= _free_marks(tx, rule, new_verdicts, names)
@@ -37,7 +37,7 @@ def assign(tx: Transaction, rule: RuleIdentity, memory: Memory, judgement: Judge
     return names
 
 
-def _follow(tx: Transaction, rule: RuleIdentity, memory: Memory, judgement: Judgement, names: Names) -> None:
+def _follow(tx: Transaction, rule: RuleIdentity, memory: Memory, judgement: Judgement, names: VerdictNames) -> None:
     """Give findings whose key, rule name or start changed the new fingerprint too, unless another finding has it."""
     moved: list[tuple[str, int, str]] = []
     for number, verdict in enumerate(judgement.verdicts):
@@ -56,7 +56,9 @@ def _follow(tx: Transaction, rule: RuleIdentity, memory: Memory, judgement: Judg
             names.marks[number] = mark
 
 
-def _free_marks(tx: Transaction, rule: RuleIdentity, new_verdicts: dict[int, Verdict], names: Names) -> dict[int, str]:
+def _free_marks(
+    tx: Transaction, rule: RuleIdentity, new_verdicts: dict[int, Verdict], names: VerdictNames
+) -> dict[int, str]:
     wanted = {number: fingerprint_of(rule, verdict.group) for number, verdict in new_verdicts.items() if verdict.group}
     shared = {mark for mark, count in Counter(wanted.values()).items() if count > 1}
     first_record = {

@@ -124,7 +124,7 @@ def _moved(tx: Transaction, row: stored.Whole, state: State, version: int, paylo
 def _log(
     tx: Transaction,
     move: Transition,
-    row: stored.Standing,
+    row: stored.LoggedState,
     before: State,
     after: State,
     version: int,

@@ -17,7 +17,7 @@ from reconcile.findings.known import NotSame, Outline, parts, slices
 from reconcile.journal import effects
 from reconcile.store import Transaction, carried, finding_states, judgements, recognised, renamed
 from reconcile.store import finding_memory as memory
-from reconcile.store.carried import Carried
+from reconcile.store.carried import FindingsTakenOver
 from reconcile.store.finding_memory import Entered, Memory
 from reconcile.store.recognised import Recognised
 from reconcile.tracking.names import assign
@@ -231,7 +231,7 @@ class _Tally:
     def __init__(self, expected: Scope | None = None) -> None:
         self._expected = None if expected is None else KeyTexts(expected)
         self._missed = 0
-        self.carried = Carried()
+        self.carried = FindingsTakenOver()
         """Findings that the run did not look at."""
         self._changes: Counter[FindingChange] = Counter()
         self._of_groups: Counter[FindingChange] = Counter()

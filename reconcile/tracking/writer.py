@@ -15,7 +15,7 @@ from reconcile.findings.states import SETTLED, Event, State, after
 from reconcile.store import Transaction, finding_states
 from reconcile.store import finding_memory as memory
 from reconcile.store.finding_memory import Entered, Memory, Row
-from reconcile.tracking.names import Names
+from reconcile.tracking.names import VerdictNames
 from rules.groups.group import Group
 
 ACTOR = "reconcile"
@@ -38,7 +38,7 @@ class Writer:
         self.planless: list[str] = []
         """Findings that changed after their plan was made."""
 
-    def write(self, stored: Memory, judgement: Judgement, names: Names) -> None:
+    def write(self, stored: Memory, judgement: Judgement, names: VerdictNames) -> None:
         """Write the judgement's changes; `known` holds the findings as they were before."""
         self._known = stored
         self._by_key = Counter(key_text(finding.key) for finding in stored.known)

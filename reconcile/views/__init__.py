@@ -1,1 +1,1 @@
-"""What every door shows of findings, plans and decisions: typed, with personal data masked, drawn by the door."""
+"""Views of findings, plans and decisions for every door: typed, with personal data masked. The door draws them."""

@@ -1,5 +1,5 @@
-"""What would narrow a rule that people mostly reject: the change that leaves out most of what they rejected and touches
-nothing that they confirmed. Pure.
+"""Advice on a rule whose findings people mostly reject: the change that leaves out most of the rejected findings, and
+none of the confirmed ones. Pure.
 
 Only columns that findings show are looked at, and none with personal data.
 """

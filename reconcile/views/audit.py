@@ -42,7 +42,7 @@ class EntryView:
 
     @property
     def title(self) -> str:
-        """What happened to what: `message sent`."""
+        """The event in words: `message sent`."""
         subject = self.entry.event.partition(".")[0].replace("_", " ")
         words = self.event.words
         return words if words.startswith(subject) else f"{subject} {words}"

@@ -24,7 +24,7 @@ from reconcile.findings.judgement import FindingChange
 from reconcile.findings.shown import Foreseen
 from reconcile.masking.personal import Masking
 from reconcile.masking.public import foreseen_json
-from reconcile.runs.comparison import Answer, ReleaseComparison, RuleComparison, compare_releases
+from reconcile.runs.comparison import ReleaseComparison, ReleaseFindings, RuleComparison, compare_releases
 from reconcile.schedule.slots import slot_text
 from rules.groups.group import Group
 
@@ -163,7 +163,7 @@ class ComparisonView:
             "apart": list(rule.apart),
         }
 
-    def _answer(self, rule: RuleComparison, answer: Answer | None) -> JsonObject | None:
+    def _answer(self, rule: RuleComparison, answer: ReleaseFindings | None) -> JsonObject | None:
         if answer is None:
             return None
         if answer.failed is not None:
@@ -204,7 +204,7 @@ class ComparisonView:
             was = f"; was: {_records(change.before, datasets, hidden)}"
         return f"{rule.rule.name} {change.change}{differs}  {key}: {_records(group, datasets, hidden)}{risk}{was}"
 
-    def _risk(self, rule: RuleComparison, answer: Answer | None) -> str:
+    def _risk(self, rule: RuleComparison, answer: ReleaseFindings | None) -> str:
         return "" if answer is None else self._hidden(rule).at_risk(answer.money)
 
     def _hidden(self, rule: RuleComparison) -> Masking:

@@ -1,4 +1,4 @@
-"""What cleaning does right now: operations in flight, unknown outcomes, circuit breakers, and how long it takes."""
+"""The present work of cleaning: operations in flight, unknown outcomes, circuit breakers, and how long it takes."""
 
 from __future__ import annotations
 

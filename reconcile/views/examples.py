@@ -11,7 +11,7 @@ from reconcile.app import Application
 from reconcile.detection.examples import ExampleResult, RuleTest, try_examples
 from reconcile.documents import JsonObject
 from rules.document.mistakes import Mistake, listed
-from rules.examples.judging import Comparison
+from rules.examples.judging import ExampleDifferences
 from rules.examples.typed import GroupShape, TypedExample
 from rules.kinds.base import Rule
 
@@ -94,7 +94,7 @@ def _result_lines(rule: Rule, result: ExampleResult) -> Iterator[str]:
         yield from _difference_lines(rule, result.example, comparison)
 
 
-def _difference_lines(rule: Rule, example: TypedExample, comparison: Comparison) -> Iterator[str]:
+def _difference_lines(rule: Rule, example: TypedExample, comparison: ExampleDifferences) -> Iterator[str]:
     words = _Words(rule, example)
     for expected, actual in comparison.different:
         yield f"        expected    {words.group(expected)}"

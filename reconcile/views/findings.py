@@ -123,13 +123,13 @@ class FindingView:
 
     @property
     def risk(self) -> str:
-        """What its amount means: "at risk", or "was at risk" once it is over."""
+        """The meaning of its amount: "at risk", or "was at risk" once it is over."""
         is_over = self._finding.state not in (*LIVE, *IN_HAND)
         return "was at risk" if is_over else "at risk"
 
     @property
     def decided(self) -> str | None:
-        """Who decided last, and when, in words; None if nobody did."""
+        """The last decision's person and time in words; None without a decision."""
         by = self._finding.decided_by
         return None if by is None else f"{by}, {words.instant(self._finding.state_since, self.timezone)}"
 
@@ -143,7 +143,7 @@ class FindingView:
 
     @property
     def title(self) -> str:
-        """What distinguishes it from other findings: its key, or its records if the key is masked."""
+        """Its key, or its records if the key is masked: they distinguish it from other findings."""
         return self.named or " · ".join("" if value is None else str(value) for value in self.key.values())
 
     @property
@@ -278,7 +278,7 @@ def listed(
 
 
 @dataclass(frozen=True)
-class Comparison:
+class FieldComparison:
     """The fields that differ between two datasets: the name of each field, and its value on both sides.
 
     `is_of_two`: each side is one record, so these are their own values, and the records side by side mark them.
@@ -397,7 +397,7 @@ class FindingDetail(FindingView):
         return f"{difference.column} differs {far}" if far.startswith("by") else f"{difference.column} {far}"
 
     @property
-    def comparison(self) -> Comparison | None:
+    def comparison(self) -> FieldComparison | None:
         """The fields that differ; None without any."""
         finding, hidden = self._finding, self._hidden
         if not finding.differences:
@@ -410,7 +410,7 @@ class FindingDetail(FindingView):
             fields.append((each.column, left_text, right_text))
         records = self.side_by_side.records
         is_marked = any(cell.differs for record in records for cell in record.cells.values())
-        return Comparison(left, right, tuple(fields), is_of_two=len(finding.members) == 2 and is_marked)
+        return FieldComparison(left, right, tuple(fields), is_of_two=len(finding.members) == 2 and is_marked)
 
     def _text(self, shown: Any, value: Value) -> str:
         """Return a value as text, from its masked public form and itself."""
@@ -419,7 +419,7 @@ class FindingDetail(FindingView):
 
     @property
     def links(self) -> Iterator[str]:
-        """What joins which records, the links that hold the group together first."""
+        """The links between its records in words, those that hold the group together first."""
         names = self._hidden.names(self._finding.members, self._finding.datasets)
         return linked.sentences(self._finding, names, self.alternatives)
 

@@ -121,7 +121,7 @@ class PlanView:
 
     @property
     def remarks(self) -> Iterator[str]:
-        """What a person should know before the approval, one sentence each."""
+        """Facts that a person should know before the approval, one sentence each."""
         if self._finding.kept_by:
             yield f"keeper: chosen by {self._finding.kept_by}"
         if sentence := values_in_words(self._finding, self._hidden):
@@ -150,7 +150,7 @@ class PlanView:
 
     @property
     def next_step(self) -> str:
-        """What happens to the plan next, with the command that decides it."""
+        """The plan's next step, with the command that decides it."""
         approve = f"reconcile approve {self.finding} --plan-hash {self._plan.plan_hash[:_BEGINNING]}"
         if self.is_expired:
             return "its plan expired, and the next run plans it again: reconcile run"

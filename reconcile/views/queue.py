@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reconcile.errors import Wrong
-from reconcile.store.finding_pages import Position, page
+from reconcile.store.finding_pages import PagePosition, page
 from reconcile.store.findings import FindingFilter
 from reconcile.store.sealing import RowsUnreadable, Seals
 from reconcile.views.findings import FindingView, of_all
@@ -55,17 +55,17 @@ def _seals(tx: Transaction) -> Seals:
     return Seals([hmac.digest(tx.store.key, b"reconcile/cursor/1", "sha256")])
 
 
-def _cursor(seals: Seals, position: Position) -> str:
+def _cursor(seals: Seals, position: PagePosition) -> str:
     first_seen = canonical_instant(position.first_seen)
     return seals.seal(json.dumps([position.severity, position.amount_rank, first_seen, position.id]), _OF)
 
 
-def _position(seals: Seals, cursor: str) -> Position:
+def _position(seals: Seals, cursor: str) -> PagePosition:
     try:
         severity, amount_rank, first_seen, name = json.loads(seals.open(cursor, _OF))
     except RowsUnreadable:
         raise CursorRefused from None
-    return Position(severity, amount_rank, dt.datetime.fromisoformat(first_seen), name)
+    return PagePosition(severity, amount_rank, dt.datetime.fromisoformat(first_seen), name)
 
 
 _OF = "cursor"

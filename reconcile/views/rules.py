@@ -44,9 +44,9 @@ _RUNS = 20
 
 @dataclass(frozen=True)
 class Feedback:
-    """What people and rules decided about the findings of a rule: `confirmed` were or are being cleaned, or were
-    handled outside Reconcile; `rejected` were dismissed or undone. `time_to_decision` is the median of those that
-    people decided."""
+    """Counts of a rule's findings that people or rules decided: `confirmed` were or are being cleaned, or were handled
+    outside Reconcile; `rejected` were dismissed or undone. `time_to_decision` is the median of those that people
+    decided."""
 
     confirmed: int
     rejected: int

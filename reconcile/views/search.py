@@ -120,7 +120,7 @@ def matching(
 
 @dataclass(frozen=True)
 class _Sight:
-    """What somebody who may not see personal data sees of findings."""
+    """Findings as a person sees them who may not see personal data."""
 
     project: Project
     _hidden: dict[tuple[str, str], Masking] = field(default_factory=dict)

@@ -40,7 +40,7 @@ class Days:
 
 
 @dataclass(frozen=True)
-class RuleLine:
+class WaitingRule:
     """A rule with the number of findings that wait."""
 
     name: str
@@ -60,7 +60,7 @@ class Today:
     at_risk: str
     recovered: str
     handled: str
-    rules: tuple[RuleLine, ...]
+    rules: tuple[WaitingRule, ...]
     days: Days
     troubles: tuple[Trouble, ...]
     failures: tuple[FailureRow, ...]
@@ -142,7 +142,7 @@ def money_in_words(application: Application, rule: str, sums: Sums) -> str:
     return Masking.of(application.project, settings.dataset, rule).at_risk(amounts)
 
 
-def _rules(application: Application, waiting: Sequence[findings.Count], at_risk: Sums) -> Iterable[RuleLine]:
+def _rules(application: Application, waiting: Sequence[findings.Count], at_risk: Sums) -> Iterable[WaitingRule]:
     numbers = Counter[str]()
     for count in waiting:
         numbers[count.rule] += count.findings
@@ -150,4 +150,4 @@ def _rules(application: Application, waiting: Sequence[findings.Count], at_risk:
     names = sorted(numbers, key=lambda name: (-severities.get(name, Severity.info), -numbers[name], name))
     for name in names:
         severity = severities.get(name, Severity.info).name
-        yield RuleLine(name, severity, numbers[name], money_in_words(application, name, at_risk))
+        yield WaitingRule(name, severity, numbers[name], money_in_words(application, name, at_risk))

@@ -11,8 +11,8 @@ from fastapi.responses import Response
 from reconcile.web import gate
 from reconcile.web.console import signing
 from reconcile.web.console.drawing import page, page_for_anyone
+from reconcile.web.context import connection_of, context_of
 from reconcile.web.gate import Form, SignInNeeded, Visit
-from reconcile.web.office import connection_of, office_of
 from reconcile.web.problems import KNOWN, Defect, NotHere, RequestInvalid, problem, status_of
 
 __all__ = ["KNOWN", "Defect", "NotHere", "RequestInvalid", "answer", "invalid"]
@@ -36,19 +36,19 @@ def answer(request: Request, error: Exception) -> Response:
     given = {"heading": _HEADINGS.get(status, "This did not work"), "sentence": str(error)}
     visit = _visit(request)
     if visit is None:
-        return page_for_anyone(office_of(request).project(), "error_alone.html", status=status, **given)
+        return page_for_anyone(context_of(request).project(), "error_alone.html", status=status, **given)
     return page(visit, "error.html", "", status=status, back="/", **given)
 
 
 def _visit(request: Request) -> Visit | None:
     """Return the visit of whoever is signed in; None if nobody is, or the state does not answer."""
     try:
-        office = office_of(request)
-        connection = connection_of(request, office)
-        signed_in, begins = gate.signed_in_of(request, office, connection)
+        context = context_of(request)
+        connection = connection_of(request, context)
+        signed_in, begins = gate.signed_in_of(request, context, connection)
     except KNOWN:
         return None
-    return None if signed_in is None else Visit(office, connection, signed_in, Form([]), begins)
+    return None if signed_in is None else Visit(context, connection, signed_in, Form([]), begins)
 
 
 def invalid(error: RequestValidationError) -> RequestInvalid:

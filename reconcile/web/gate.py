@@ -1,4 +1,4 @@
-"""Who may pass: each route declares the role it needs, and gets the person who asks.
+"""Access to routes: each route declares the role it needs, and gets the person who asks.
 
 A route of the API takes a token, one of the console a session. A body is parsed only for somebody who may use its
 route; of strangers, only small forms are parsed. `declared` lists what routes declare; a site with a
@@ -22,8 +22,8 @@ from starlette.concurrency import run_in_threadpool
 from reconcile.people import sessions, tokens
 from reconcile.people.roles import Person, Role
 from reconcile.people.sessions import SignedIn
-from reconcile.web.multipart import Part, parts_of
-from reconcile.web.office import Connection, Office, connection_of, office_of
+from reconcile.web.context import RequestOrigin, WebContext, connection_of, context_of
+from reconcile.web.multipart import FormPart, parts_of
 from reconcile.web.problems import FormRefused, NotHere, NotSignedIn, RequestInvalid
 from rules.document.mistakes import short, suggestion
 
@@ -38,7 +38,7 @@ _FORM, _FORM_WITH_FILE = "application/x-www-form-urlencoded", "multipart/form-da
 class Form(Mapping[str, str]):
     """The fields of a form; of a field that is given twice, the last one counts. `files` are chosen files by field."""
 
-    def __init__(self, pairs: list[tuple[str, str]], files: Mapping[str, Part] | None = None) -> None:
+    def __init__(self, pairs: list[tuple[str, str]], files: Mapping[str, FormPart] | None = None) -> None:
         self.files = files or {}
         self._pairs = pairs
         self._last = dict(pairs)
@@ -92,7 +92,7 @@ def form_of_stranger(request: Request, body: bytes) -> Form:
     return form_of(request, body)
 
 
-def _form(pairs: list[tuple[str, str]], files: Mapping[str, Part] | None = None) -> Form:
+def _form(pairs: list[tuple[str, str]], files: Mapping[str, FormPart] | None = None) -> Form:
     texts = [(name, value.replace("\r\n", "\n").replace("\0", "")) for name, value in pairs]
     return Form(texts, files)
 
@@ -101,8 +101,8 @@ def _form(pairs: list[tuple[str, str]], files: Mapping[str, Part] | None = None)
 class Visit:
     """A request of a person who signed in. `form` is empty unless one was posted."""
 
-    office: Office
-    connection: Connection
+    context: WebContext
+    connection: RequestOrigin
     signed_in: SignedIn
     form: Form
     begins: bool = False
@@ -142,7 +142,7 @@ class OfApi:
     def admit(self, request: Request) -> None:
         """Let the person of the token in. Raises NotSignedIn, NotAllowed, NotHere, RequestInvalid."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        person = tokens.person(office_of(request).store(), token.strip()) if scheme.lower() == "bearer" else None
+        person = tokens.person(context_of(request).store(), token.strip()) if scheme.lower() == "bearer" else None
         if person is None:
             raise NotSignedIn
         person.require(self.role)
@@ -199,9 +199,9 @@ def visit_of(request: Request, body: bytes, role: Role, *, takes_file: bool = Fa
     """Return the visit of a person with at least this role. Raises SignInNeeded, NotAllowed, FormRefused, NotHere."""
     is_post = request.method == "POST"
     refuse_nul(request)
-    office = office_of(request)
-    connection = connection_of(request, office)
-    signed_in, begins = signed_in_of(request, office, connection)
+    context = context_of(request)
+    connection = connection_of(request, context)
+    signed_in, begins = signed_in_of(request, context, connection)
     if is_post and is_foreign(request):
         raise FormRefused
     if signed_in is None:
@@ -210,7 +210,7 @@ def visit_of(request: Request, body: bytes, role: Role, *, takes_file: bool = Fa
     form = form_of(request, body, takes_file=takes_file) if is_post else Form([])
     if is_post and not hmac.compare_digest(form.get("csrf", "").encode(), signed_in.csrf.encode()):
         raise SignInNeeded(form) if begins else FormRefused
-    return Visit(office, connection, signed_in, form, begins)
+    return Visit(context, connection, signed_in, form, begins)
 
 
 def _typed_by_stranger(request: Request, body: bytes) -> Form:
@@ -221,14 +221,14 @@ def _typed_by_stranger(request: Request, body: bytes) -> Form:
         return Form([])
 
 
-def signed_in_of(request: Request, office: Office, connection: Connection) -> tuple[SignedIn | None, bool]:
+def signed_in_of(request: Request, context: WebContext, connection: RequestOrigin) -> tuple[SignedIn | None, bool]:
     """Return the session of a request, and True if it begins with it: a proxy signs people in."""
-    secret, lifetime = request.cookies.get(COOKIE, ""), office.lifetime()
-    session = sessions.resume(office.store(), secret, lifetime) if secret else None
+    secret, lifetime = request.cookies.get(COOKIE, ""), context.lifetime()
+    session = sessions.resume(context.store(), secret, lifetime) if secret else None
     user = connection.proxied_user
     if user is None or (session is not None and session.person.name == user.strip().lower()):
         return session, False
-    return sessions.sign_in_by_proxy(office.store(), user, lifetime, former=secret or None), True
+    return sessions.sign_in_by_proxy(context.store(), user, lifetime, former=secret or None), True
 
 
 def is_foreign(request: Request) -> bool:

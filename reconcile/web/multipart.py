@@ -22,7 +22,7 @@ _LONGEST_BOUNDARY = 70
 
 
 @dataclass(frozen=True)
-class Part:
+class FormPart:
     """A field of a form; `file` is the name of the file that was chosen, None for another field."""
 
     name: str
@@ -30,7 +30,7 @@ class Part:
     content: bytes
 
 
-def parts_of(kind: str, body: bytes) -> list[Part]:
+def parts_of(kind: str, body: bytes) -> list[FormPart]:
     """Return the parts of a body whose content type is `kind`. Raises ValueError."""
     reader = _Reader()
     parser = MultipartParser(
@@ -71,7 +71,7 @@ def _boundary(kind: str) -> bytes:
 class _Reader:
     """Collects the parts of a form from what the parser calls."""
 
-    parts: list[Part] = field(default_factory=list)
+    parts: list[FormPart] = field(default_factory=list)
     is_complete: bool = False
     _name: bytearray = field(default_factory=bytearray)
     _value: bytearray = field(default_factory=bytearray)
@@ -104,7 +104,7 @@ class _Reader:
             raise ValueError("A part of the body has no name")
         file = options.get(b"filename")
         name = options[b"name"].decode("utf-8")
-        self.parts.append(Part(name, None if file is None else file.decode("utf-8"), bytes(self._content)))
+        self.parts.append(FormPart(name, None if file is None else file.decode("utf-8"), bytes(self._content)))
 
     def finish(self) -> None:
         self.is_complete = True

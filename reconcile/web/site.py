@@ -13,23 +13,23 @@ from starlette.exceptions import HTTPException
 
 from reconcile import __version__
 from reconcile.service.applications import Asgi
-from reconcile.service.serve import Server
+from reconcile.service.serve import ServeProcess
 from reconcile.web import errors, gate, slack
 from reconcile.web.api import people, reading, writing
 from reconcile.web.console import (
     listing,
-    looking,
     managing,
     overview,
     pieces,
+    read_only,
     review,
     running,
     searching,
     sheets,
     signing,
 )
+from reconcile.web.context import WebContext
 from reconcile.web.headers import SafeHeaders
-from reconcile.web.office import Office
 
 ROUTERS = (
     pieces.router,
@@ -40,7 +40,7 @@ ROUTERS = (
     review.router,
     searching.router,
     running.router,
-    looking.router,
+    read_only.router,
     managing.router,
     slack.router,
     reading.router,
@@ -55,23 +55,23 @@ class RouteUndeclared(Exception):
     """A route does not declare who may use it, or does so twice."""
 
 
-def of_server(server: Server) -> Asgi:
+def of_server(server: ServeProcess) -> Asgi:
     """Return the application of a process that serves."""
-    office = Office(
+    context = WebContext(
         project=lambda: server.project,
         store=lambda: server.store,
         wake=server.alarm.wake,
         sentence=server.sentence,
         welcome=server.welcome,
     )
-    return SafeHeaders(application(office))
+    return SafeHeaders(application(context))
 
 
-def application(office: Office) -> FastAPI:
+def application(context: WebContext) -> FastAPI:
     """Return the application. Raises RouteUndeclared."""
     app = FastAPI(title="Reconcile", version=__version__, openapi_url=None, docs_url=None, redoc_url=None)
     app.router.redirect_slashes = False
-    app.state.office = office
+    app.state.context = context
     for router in ROUTERS:
         for route in router.routes:
             if not isinstance(route, APIRoute) or len(gate.declared(route)) != 1:
@@ -104,7 +104,7 @@ def _http_error(request: Request, error: Exception) -> Response:
 
 def _defect(request: Request, error: Exception) -> Response:
     """Answer with where the report is, which holds code, no records and no secrets."""
-    office: Office = request.app.state.office
-    sentence = office.sentence(error)
+    context: WebContext = request.app.state.context
+    sentence = context.sentence(error)
     log.error("console.failed", path=request.scope["route"].path if "route" in request.scope else "", why=sentence)
     return errors.answer(request, errors.Defect(sentence))

@@ -11,7 +11,7 @@ from rules.values import canonical_json
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ExampleDifferences:
     """The differences between expected and found groups: pairs that share a record, and groups without a partner."""
 
     different: tuple[tuple[GroupShape, GroupShape], ...] = ()
@@ -33,7 +33,7 @@ def shape(group: Group, example: TypedExample, dataset: str) -> GroupShape:
     return GroupShape({role: frozenset(references) for role, references in records.items()}, group.form)
 
 
-def compare(expected: Sequence[GroupShape], actual: Sequence[GroupShape]) -> Comparison:
+def compare(expected: Sequence[GroupShape], actual: Sequence[GroupShape]) -> ExampleDifferences:
     """Pair equal groups first, then those that share most records; what remains is missing or unexpected."""
     open_expected, open_actual = list(expected), list(actual)
     for wanted in expected:
@@ -48,7 +48,7 @@ def compare(expected: Sequence[GroupShape], actual: Sequence[GroupShape]) -> Com
             different.append((wanted, nearest))
             open_expected.remove(wanted)
             open_actual.remove(nearest)
-    return Comparison(tuple(different), tuple(open_expected), tuple(open_actual))
+    return ExampleDifferences(tuple(different), tuple(open_expected), tuple(open_actual))
 
 
 def _fits(wanted: GroupShape, actual: GroupShape) -> bool:

@@ -17,9 +17,9 @@ from rules.expressions.parser import ExpressionError
 from rules.expressions.tree import (
     Among,
     Binary,
-    Call,
     Constant,
     DurationLiteral,
+    FunctionCall,
     IsNull,
     Like,
     Logic,
@@ -59,7 +59,7 @@ class Binder:
                 return self.binary(node)
             case Negated() if node.operator == "-":
                 return computing.opposite(self.number(node.operand, "-"))
-            case Call():
+            case FunctionCall():
                 return self.call(node)
         return self.test(node)
 
@@ -163,7 +163,7 @@ class Binder:
             raise self.error(node, f"This text is not of type {kind.value}", _times(kind)) from error
         return computed(kind, lambda _row, _slot: value)
 
-    def call(self, node: Call) -> Typed:
+    def call(self, node: FunctionCall) -> Typed:
         if node.function in CALLS:
             return CALLS[node.function](self, node)
         match node.function:
@@ -177,15 +177,15 @@ class Binder:
                 return self.chosen(node)
         return computed(Type.INSTANT, lambda _row, slot: slot)
 
-    def round(self, node: Call) -> Typed:
+    def round(self, node: FunctionCall) -> Typed:
         number, *places = node.arguments
         count = places[0].value if places and isinstance(places[0], Constant) else 0
         return computing.round_to(self.number(number, "round"), int(count))
 
-    def coalesce(self, node: Call) -> Typed:
+    def coalesce(self, node: FunctionCall) -> Typed:
         return computing.coalesce(*self.of_one_kind(node, node.arguments))
 
-    def chosen(self, node: Call) -> Typed:
+    def chosen(self, node: FunctionCall) -> Typed:
         condition, *values = node.arguments
         return computing.chosen(self.condition(condition), *self.of_one_kind(node, values))
 

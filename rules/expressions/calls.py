@@ -6,20 +6,20 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rules.expressions import documents, readings, texts, times
-from rules.expressions.tree import Call, Constant, Node
+from rules.expressions.tree import Constant, FunctionCall, Node
 from rules.expressions.typed import Typed, computed
 from rules.values import Type
 
 if TYPE_CHECKING:
     from rules.expressions.binding import Binder
 
-BindCall = Callable[["Binder", Call], Typed]
+BindCall = Callable[["Binder", FunctionCall], Typed]
 
 
 def _of_text(function: Callable[..., Typed]) -> BindCall:
     """Return the function of a text, and of the constants after it."""
 
-    def bind(binder: Binder, call: Call) -> Typed:
+    def bind(binder: Binder, call: FunctionCall) -> Typed:
         text, *constants = call.arguments
         return function(binder.text_value(text, call.function), *(_written(node) for node in constants))
 
@@ -30,23 +30,23 @@ def _written(node: Node) -> Any:
     return node.value if isinstance(node, Constant) else None
 
 
-def _hour(binder: Binder, call: Call) -> Typed:
+def _hour(binder: Binder, call: FunctionCall) -> Typed:
     moment = _moment(binder, call, 0)
     if moment.type is not Type.INSTANT:
         raise binder.error(call.arguments[0], f"`hour` takes an instant but this is of type {moment.type.value}")
     return times.field("hour", moment, binder.zone)
 
 
-def _field(binder: Binder, call: Call) -> Typed:
+def _field(binder: Binder, call: FunctionCall) -> Typed:
     return times.field(call.function, _moment(binder, call, 0), binder.zone)
 
 
-def _business_days(binder: Binder, call: Call) -> Typed:
+def _business_days(binder: Binder, call: FunctionCall) -> Typed:
     first, last = _moment(binder, call, 0), _moment(binder, call, 1)
     return times.business_days(first, last, binder.zone, binder.calendar)
 
 
-def _add_business_days(binder: Binder, call: Call) -> Typed:
+def _add_business_days(binder: Binder, call: FunctionCall) -> Typed:
     moment, argument = _moment(binder, call, 0), call.arguments[1]
     number = binder.bind(argument)
     if number.type is not Type.INTEGER:
@@ -55,7 +55,7 @@ def _add_business_days(binder: Binder, call: Call) -> Typed:
     return times.add_business_days(moment, number, binder.zone, binder.calendar)
 
 
-def _moment(binder: Binder, call: Call, place: int) -> Typed:
+def _moment(binder: Binder, call: FunctionCall, place: int) -> Typed:
     """Bind an argument that is a date or an instant; a text in quotes may be a date."""
     argument = call.arguments[place]
     moment = binder.bind(argument)
@@ -67,16 +67,16 @@ def _moment(binder: Binder, call: Call, place: int) -> Typed:
     return moment
 
 
-def _json(binder: Binder, call: Call) -> Typed:
+def _json(binder: Binder, call: FunctionCall) -> Typed:
     document, path = call.arguments
     return documents.value_at(binder.text_value(document, "json"), _written(path))
 
 
-def _number(binder: Binder, call: Call) -> Typed:
+def _number(binder: Binder, call: FunctionCall) -> Typed:
     return readings.number(binder.text_value(call.arguments[0], "number"))
 
 
-def _date(binder: Binder, call: Call) -> Typed:
+def _date(binder: Binder, call: FunctionCall) -> Typed:
     operand = binder.bind(call.arguments[0])
     if operand.type not in (Type.TEXT, Type.DATE, Type.INSTANT):
         problem = f"`date` takes a text, a date or an instant but this is of type {operand.type.value}"
@@ -84,11 +84,11 @@ def _date(binder: Binder, call: Call) -> Typed:
     return readings.date(operand, binder.zone)
 
 
-def _instant(binder: Binder, call: Call) -> Typed:
+def _instant(binder: Binder, call: FunctionCall) -> Typed:
     return readings.instant(binder.text_value(call.arguments[0], "instant"), binder.zone)
 
 
-def _concat(binder: Binder, call: Call) -> Typed:
+def _concat(binder: Binder, call: FunctionCall) -> Typed:
     return texts.concatenated([_joinable(binder, argument) for argument in call.arguments])
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rules.expressions.binding import Binder
 from rules.expressions.parser import tree
-from rules.expressions.tree import Among, Binary, Call, Logic, Name, Node, walk
+from rules.expressions.tree import Among, Binary, FunctionCall, Logic, Name, Node, walk
 from rules.models.calendar import ONLY_WEEKENDS
 from rules.values import Schema, Type, Value
 
@@ -47,7 +47,7 @@ def _comparison(
 ) -> Iterator[Comparison]:
     parts = [part for item in items for part in walk(item)]
     if name.name not in binder.schema or any(
-        isinstance(part, Name) or (isinstance(part, Call) and part.function != "slot") for part in parts
+        isinstance(part, Name) or (isinstance(part, FunctionCall) and part.function != "slot") for part in parts
     ):
         return
     pairs = [binder.alike(node, binder.bind(name), binder.bind(item)) for item in items]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rules.document.mistakes import RuleError
 from rules.expressions.parser import ExpressionError, tree
 from rules.expressions.shapes import AGGREGATES, FUNCTIONS, check_calls
-from rules.expressions.tree import Call, Name, Node, walk
+from rules.expressions.tree import FunctionCall, Name, Node, walk
 from rules.models.calendar import ONLY_WEEKENDS, Calendar
 from rules.values import Schema, Type, Value
 
@@ -96,7 +96,7 @@ class GroupExpression:
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The columns it reads of every member, each once, in the order they appear."""
-        inside = {n.arguments[0] for n in walk(self.root) if isinstance(n, Call) and n.arguments}
+        inside = {n.arguments[0] for n in walk(self.root) if isinstance(n, FunctionCall) and n.arguments}
         named = (n for n in walk(self.root) if isinstance(n, Name) and (n.name != "records" or n in inside))
         return tuple(dict.fromkeys(n.name for n in named))
 

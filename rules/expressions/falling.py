@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from rules.expressions.tree import Binary, Call, Constant, DurationLiteral, Logic, Name, Node
+from rules.expressions.tree import Binary, Constant, DurationLiteral, FunctionCall, Logic, Name, Node
 
 _LARGER = {">": ("left", "right"), ">=": ("left", "right"), "<": ("right", "left"), "<=": ("right", "left")}
 """Comparisons, with the operand that must be the larger one first."""
@@ -33,9 +33,9 @@ def _direction(node: Node) -> Direction:
     match node:
         case Constant() | DurationLiteral():
             return Direction.STEADY
-        case Name(name="records") | Call(function="count_distinct" | "max"):
+        case Name(name="records") | FunctionCall(function="count_distinct" | "max"):
             return Direction.NEVER_UP
-        case Call(function="min"):
+        case FunctionCall(function="min"):
             return Direction.NEVER_DOWN
         case Binary(operator="-"):
             return _direction(node.left) & _turned(_direction(node.right))

@@ -10,7 +10,7 @@ from rules.document.mistakes import suggestion
 from rules.expressions.binding import Binder
 from rules.expressions.computing import EXACT
 from rules.expressions.shapes import AGGREGATES
-from rules.expressions.tree import Call, Name
+from rules.expressions.tree import FunctionCall, Name
 from rules.expressions.typed import NOWHERE, Typed, no_sql
 from rules.normalise.numbers import as_decimal
 from rules.values import Column, Type, Value, canonical, order_key
@@ -28,12 +28,12 @@ class GroupBinder(Binder):
             )
         raise self.error(node, f"A group has no `{node.name}`", "use records, count_distinct, sum, min or max")
 
-    def call(self, node: Call) -> Typed:
+    def call(self, node: FunctionCall) -> Typed:
         if node.function in AGGREGATES:
             return self.aggregate(node)
         return super().call(node)
 
-    def aggregate(self, node: Call) -> Typed:
+    def aggregate(self, node: FunctionCall) -> Typed:
         [argument] = node.arguments
         if not isinstance(argument, Name):
             raise self.error(argument, f"`{node.function}` takes a column", "put the calculation into a derived column")

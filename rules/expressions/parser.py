@@ -17,9 +17,9 @@ from rules.expressions.hints import sign_advice, word_advice
 from rules.expressions.tree import (
     Among,
     Binary,
-    Call,
     Constant,
     DurationLiteral,
+    FunctionCall,
     IsNull,
     Like,
     Logic,
@@ -291,7 +291,7 @@ class _Parser:
             advice = "`having` counts the records of a group with `records`, like records > 2"
             raise self.error(f"Cannot read `{name.text}(*)`", advice, name.at)
         arguments = () if self.take(")") else self.nested_arguments()
-        return self.bounded(Call(name.at, name.text.lower(), arguments))
+        return self.bounded(FunctionCall(name.at, name.text.lower(), arguments))
 
     def nested_arguments(self) -> tuple[Node, ...]:
         self.nesting += 1

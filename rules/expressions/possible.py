@@ -11,7 +11,7 @@ from decimal import Decimal
 from math import ceil, floor
 from typing import Any
 
-from rules.expressions.tree import Among, Binary, Call, Constant, IsNull, Like, Logic, Name, Negated, Node, walk
+from rules.expressions.tree import Among, Binary, Constant, FunctionCall, IsNull, Like, Logic, Name, Negated, Node, walk
 
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _TURNED = {"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
@@ -197,7 +197,7 @@ def _term(node: Node) -> Term | None:
     match node:
         case Name(name=name):
             return name
-        case Call(function=function, arguments=(Name(name=name),)) if function in (
+        case FunctionCall(function=function, arguments=(Name(name=name),)) if function in (
             "count_distinct",
             "min",
             "max",

@@ -13,7 +13,7 @@ from typing import Any
 from rules.expressions.expression import Expression
 from rules.expressions.parser import ExpressionError, tree
 from rules.expressions.shapes import FUNCTIONS, check_calls
-from rules.expressions.tree import Call, Name, Node, walk
+from rules.expressions.tree import FunctionCall, Name, Node, walk
 from rules.expressions.words import node_in_words
 
 PREVIOUS = "previous"
@@ -29,7 +29,7 @@ class OrderedExpression:
     @cached_property
     def previous(self) -> Mapping[str, Expression]:
         """Each value of the previous record by its name, like `previous(number)`, in the order they appear."""
-        calls = (node for node in walk(self.root) if isinstance(node, Call) and node.function == PREVIOUS)
+        calls = (node for node in walk(self.root) if isinstance(node, FunctionCall) and node.function == PREVIOUS)
         return {node_in_words(call): Expression(self.text, call.arguments[0]) for call in calls}
 
     @cached_property
@@ -49,7 +49,7 @@ class OrderedExpression:
 
 def previous_of(column: str) -> str:
     """Return the name of a column's value in the previous record."""
-    return node_in_words(Call(0, PREVIOUS, (Name(0, column),)))
+    return node_in_words(FunctionCall(0, PREVIOUS, (Name(0, column),)))
 
 
 def parse_ordered(text: str) -> OrderedExpression:
@@ -57,14 +57,14 @@ def parse_ordered(text: str) -> OrderedExpression:
     root = tree(text)
     check_calls(text, root, (*FUNCTIONS, PREVIOUS))
     for node in walk(root):
-        if isinstance(node, Call) and node.function == PREVIOUS:
+        if isinstance(node, FunctionCall) and node.function == PREVIOUS:
             _check_previous(text, node)
     return OrderedExpression(text, root)
 
 
-def _check_previous(text: str, call: Call) -> None:
+def _check_previous(text: str, call: FunctionCall) -> None:
     for node in walk(call.arguments[0]):
-        if isinstance(node, Call) and node.function == PREVIOUS:
+        if isinstance(node, FunctionCall) and node.function == PREVIOUS:
             raise ExpressionError(text, node.at, "`previous` cannot be inside `previous`")
     if not any(isinstance(node, Name) for node in walk(call.arguments[0])):
         raise ExpressionError(text, call.at, "`previous` takes a value of the record", "name a column in it")
@@ -76,6 +76,6 @@ def _with_columns(node: Any) -> Any:
         return tuple(map(_with_columns, node))
     if not isinstance(node, Node):
         return node
-    if isinstance(node, Call) and node.function == PREVIOUS:
+    if isinstance(node, FunctionCall) and node.function == PREVIOUS:
         return Name(node.at, node_in_words(node))
     return replace(node, **{each.name: _with_columns(getattr(node, each.name)) for each in fields(node)})

@@ -113,7 +113,7 @@ class IsNull(Node):
 
 
 @dataclass(frozen=True)
-class Call(Node):
+class FunctionCall(Node):
     """A function with its arguments."""
 
     function: str

@@ -10,9 +10,9 @@ from rules.expressions.expression import parse, parse_group
 from rules.expressions.tree import (
     Among,
     Binary,
-    Call,
     Constant,
     DurationLiteral,
+    FunctionCall,
     IsNull,
     Like,
     Logic,
@@ -84,7 +84,7 @@ def _words(node: Node, *, of_group: bool = False) -> str:
             return "the number of records" if of_group and name == "records" else name_in_words(name)
         case Constant() | DurationLiteral():
             return _constant(node)
-        case Call():
+        case FunctionCall():
             return _call(node, [words(argument) for argument in node.arguments])
         case Negated(operator="-", operand=operand):
             return f"-{_inside(operand, words(operand))}"
@@ -148,7 +148,7 @@ def _binary(node: Binary, words: _Words, operator: str | None = None) -> str:
 
 def _is_time(node: Node) -> bool:
     match node:
-        case DurationLiteral() | Call(function="slot"):
+        case DurationLiteral() | FunctionCall(function="slot"):
             return True
         case Constant(value=str(text)):
             return _DATE.fullmatch(text) is not None
@@ -161,7 +161,7 @@ def _inside(node: Node, text: str) -> str:
     return f"({text})" if isinstance(node, Logic) or is_sum else text
 
 
-def _call(node: Call, arguments: list[str]) -> str:
+def _call(node: FunctionCall, arguments: list[str]) -> str:
     if node.function == "slot":
         return _DUE
     if node.function in _AGGREGATES:

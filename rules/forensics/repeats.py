@@ -21,7 +21,7 @@ class Test(Protocol):
         """Return the cause with its figures, or None below the threshold."""
 
 
-class Repeats:
+class RepeatCauses:
     """What the duplicates of a rule have in common, collected group by group; the first test that passes names a cause.
 
     `key` are the columns of the rule's key. `times` are the columns that may hold the time of a record, the best first.

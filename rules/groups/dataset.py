@@ -11,7 +11,7 @@ from rules.engines.base import MoneyColumns
 from rules.groups.ids import Keyed, identified
 from rules.groups.keyed import Grouping, Key
 from rules.groups.money import money_at_risk
-from rules.groups.settings import DatasetSettings
+from rules.groups.settings import SingleDatasetSettings
 from rules.normalise import chain_function
 from rules.pairs.record import Record
 from rules.values import Value
@@ -21,7 +21,7 @@ from rules.values import Value
 class DatasetGrouping(Grouping):
     """Build groups of the records of one dataset."""
 
-    bound: DatasetSettings
+    bound: SingleDatasetSettings
 
     def sources(self, parts: Iterable[int]) -> Sequence[str]:
         return list(self.bound.columns.sources([self.bound.parts[n].column for n in parts]))

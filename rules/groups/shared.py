@@ -16,7 +16,7 @@ Comparable = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class SharedValues:
+class JoiningValues:
     """The values of a key that join records.
 
     `ranks` has for each record the rank of its value among these, or -1; `count` is their number. `crowded` are the
@@ -29,7 +29,7 @@ class SharedValues:
     left_out: int
 
     @classmethod
-    def of(cls, numbers: Positions, values: Sequence[Comparable], most: int) -> SharedValues:
+    def of(cls, numbers: Positions, values: Sequence[Comparable], most: int) -> JoiningValues:
         """Return the values that 2 to `most` records share; `numbers` has each record's position in `values`, or -1."""
         records = np.bincount(numbers[numbers != NO_VALUE], minlength=len(values))
         is_crowded = records > most
@@ -40,7 +40,7 @@ class SharedValues:
         return cls(ranks[numbers], len(joining), crowded, int(records[is_crowded].sum()))
 
 
-def components(shared: Sequence[SharedValues]) -> tuple[Positions, Positions]:
+def components(shared: Sequence[JoiningValues]) -> tuple[Positions, Positions]:
     """Return the positions of records that any key joins, component by component, and the component of each.
 
     Components are numbered in the order of their smallest value: of the first key, then of the second, and so on.

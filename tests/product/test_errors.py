@@ -69,7 +69,7 @@ INTERNAL = {
         "connectors.sql.cleaning.dialect.Unwritable",
         "connectors.sql.values.Misfit",
         "connectors.workbook.blocks.FooterMissing",
-        "connectors.workbook.blocks.Impure",
+        "connectors.workbook.blocks.NeedsCellReader",
         "connectors.workbook.blocks.NotInWorkbook",
         "connectors.workbook.blocks.TooMuch",
         "connectors.workbook.table.SheetEmpty",

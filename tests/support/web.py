@@ -24,8 +24,8 @@ from reconcile.people.welcome import Welcome
 from reconcile.service.listener import Listener
 from reconcile.store import Store
 from reconcile.store import users as stored_users
+from reconcile.web.context import WebContext
 from reconcile.web.headers import SafeHeaders
-from reconcile.web.office import Office
 from reconcile.web.site import application
 from tests.support.world import World
 
@@ -45,7 +45,7 @@ class Site:
     welcome: Welcome = field(default_factory=Welcome)
 
     def __post_init__(self) -> None:
-        self.office = Office(
+        self.office = WebContext(
             project=lambda: self.project,
             store=lambda: self.store,
             wake=self.woken.append,

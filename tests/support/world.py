@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from connectors.target import Outcome, TargetError
+from connectors.target import TargetError, TransactionOutcome
 from reconcile import config, points
 from reconcile.app import Application
 from reconcile.audit import log
@@ -197,7 +197,7 @@ def commit_unanswered() -> Iterator[None]:
 
     def lose(reached: str) -> None:
         if reached == "target.committed":
-            raise TargetError("The connection broke in COMMIT", Outcome.UNKNOWN)
+            raise TargetError("The connection broke in COMMIT", TransactionOutcome.UNKNOWN)
         if reached == "resolve.begun":
             raise KeyboardInterrupt
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from connectors.target import Change
-from reconcile.cleaning.actions.base import ActionPlan, ActionTable, Effect, Members
+from reconcile.cleaning.actions.base import ActionPlan, ActionTable, Effect, GroupMembers
 from rules.cleaning import Clean, Verb
 
 
@@ -26,7 +26,7 @@ class Stamp:
     def check(self, settings: Any, place: ActionTable) -> list[str]:
         return [] if place.column(settings.into) else [f"`into` names `{settings.into}`, which is no column"]
 
-    def changes(self, group: Members, settings: Any, place: ActionTable) -> ActionPlan:
+    def changes(self, group: GroupMembers, settings: Any, place: ActionTable) -> ActionPlan:
         stamp = {settings.into: ("t", f"twin of {group.keeper.values['id']}")}
         changes = tuple(Change(member.row.name, member.row.cells, stamp, "surplus") for member in group.surplus)
         effects = tuple(

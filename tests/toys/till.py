@@ -24,7 +24,6 @@ from connectors.target import (
     Catalogue,
     Cell,
     ColumnFacts,
-    Outcome,
     Owned,
     Promises,
     Receipt,
@@ -34,9 +33,10 @@ from connectors.target import (
     TableFacts,
     TargetError,
     TargetRefused,
+    TransactionOutcome,
     Work,
 )
-from reconcile.cleaning.actions.base import ActionPlan, ActionTable, Effect, Members
+from reconcile.cleaning.actions.base import ActionPlan, ActionTable, Effect, GroupMembers
 from rules.cleaning import Clean, Verb
 
 TABLE = "payments"
@@ -144,7 +144,7 @@ class Till:
     def call(self, call: Call, key: str, seconds: float) -> Answer:
         file = self._folder / "line"
         cut = file.read_text(encoding="utf-8") if file.exists() else ""
-        lost = TargetError(f"Source {self.name!r} did not answer in time", Outcome.UNKNOWN)
+        lost = TargetError(f"Source {self.name!r} did not answer in time", TransactionOutcome.UNKNOWN)
         if cut == "before":
             raise lost
         answer = {"reference": f"re_{len(calls(self._folder)) + 1}"}
@@ -159,7 +159,7 @@ class Till:
 
     def probe(self, call: Call, key: str, seconds: float) -> Answer | None:
         if not self._remembers:
-            raise TargetError(f"Source {self.name!r} cannot tell which calls it made", Outcome.UNKNOWN)
+            raise TargetError(f"Source {self.name!r} cannot tell which calls it made", TransactionOutcome.UNKNOWN)
         return next((line["answer"] for line in calls(self._folder) if line["key"] == key), None)
 
 
@@ -192,7 +192,7 @@ class Refund:
     def check(self, settings: Any, place: ActionTable) -> list[str]:
         return []
 
-    def changes(self, group: Members, settings: Any, place: ActionTable) -> ActionPlan:
+    def changes(self, group: GroupMembers, settings: Any, place: ActionTable) -> ActionPlan:
         return ActionPlan(
             changes=(),
             effects=tuple(Effect(record.name, self.name) for record in group.surplus),

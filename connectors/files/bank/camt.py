@@ -17,8 +17,8 @@ from connectors.disk.opened_file import OpenedFile
 from connectors.errors import FileRefused, FileUnreadable
 from connectors.files.bank.camt_entries import Context, entry_of, signed_amount, split
 from connectors.files.bank.camt_nodes import Node, place, text_at
-from connectors.files.bank.camt_totals import Totals
-from connectors.files.bank.statement import Entry, Proof
+from connectors.files.bank.camt_totals import StatementTotals
+from connectors.files.bank.statement import BalanceProof, BankEntry
 
 OPENING, CLOSING = ("OPBD", "PRCD"), ("CLBD",)
 KINDS = {
@@ -53,7 +53,7 @@ def _pieces(file: OpenedFile) -> Iterator[bytes]:
             yield chunk
 
 
-def read(file: OpenedFile, *, batches: bool = False) -> Iterator[Entry]:
+def read(file: OpenedFile, *, batches: bool = False) -> Iterator[BankEntry]:
     """Yield the entries of the whole file, with `batches` split. Raises FileUnreadable and FileRefused."""
     reading = _Reading(file, batches=batches)
     try:
@@ -80,14 +80,14 @@ class _Reading:
         self._file, self._batches = file.name, batches
         self._path: list[str] = []
         self._number = 0
-        self._proof = Proof(file.name)
-        self._totals = Totals(file.name)
+        self._proof = BalanceProof(file.name)
+        self._totals = StatementTotals(file.name)
         self._context = Context(file.name, "statement", "", None, None)
         self._depth = 0
         self._is_page = False
         self.statements = 0
 
-    def on(self, event: str, node: Node) -> Iterator[Entry]:
+    def on(self, event: str, node: Node) -> Iterator[BankEntry]:
         if not isinstance(node.tag, str):
             return
         name = node.tag.rpartition("}")[2]  # of a damaged name, too, for which QName raises
@@ -114,12 +114,12 @@ class _Reading:
             self.statements += 1
             self._number, self._depth = 0, len(self._path) + 1
             self._context = Context(self._file, KINDS[container], "", None, None)
-            self._proof = Proof(place(self._file, node))
-            self._totals = Totals(self._file)
+            self._proof = BalanceProof(place(self._file, node))
+            self._totals = StatementTotals(self._file)
             self._totals.is_page = self._is_page
         self._path.append(name)
 
-    def _part(self, name: str, node: Node) -> Iterator[Entry]:
+    def _part(self, name: str, node: Node) -> Iterator[BankEntry]:
         context = self._context
         if name == "Id":
             self._context = Context(context.file, context.kind, (node.text or "").strip(), None, None)

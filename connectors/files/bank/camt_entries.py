@@ -21,7 +21,7 @@ from connectors.files.bank.camt_nodes import (
     text_at,
     text_of,
 )
-from connectors.files.bank.statement import EXACT, Entry
+from connectors.files.bank.statement import EXACT, BankEntry
 
 STATUS = {"BOOK": "booked", "PDNG": "pending", "INFO": "information", "FUTR": "future"}
 _AMOUNTS = ("Amt", "AmtDtls/TxAmt/Amt", "AmtDtls/CntrValAmt/Amt", "AmtDtls/AnncdPstngAmt/Amt", "AmtDtls/InstdAmt/Amt")
@@ -35,7 +35,7 @@ _RATES = tuple(f"AmtDtls/{name}/CcyXchg/XchgRate" for name in ("InstdAmt", "TxAm
 
 @dataclass(frozen=True)
 class Context:
-    """What the entries of one statement have in common."""
+    """The fields that all entries of one statement share."""
 
     file: str
     kind: str
@@ -52,13 +52,13 @@ def signed_amount(file: str, node: Node) -> tuple[Decimal, str]:
     return amount_in(file, amount, text_at(node, "CdtDbtInd"), node)
 
 
-def entry_of(context: Context, node: Node, number: int) -> Entry:
+def entry_of(context: Context, node: Node, number: int) -> BankEntry:
     """Return the entry as one record. Raises FileUnreadable with the line."""
     file = context.file
     amount, currency = signed_amount(file, node)
     transactions = _transactions_in(node)
     batches = [element for path in _COUNTS for element in all_at(node, path)]
-    entry = Entry(
+    entry = BankEntry(
         statement=context.statement,
         account=context.account,
         entry=number,
@@ -85,7 +85,7 @@ def entry_of(context: Context, node: Node, number: int) -> Entry:
     return _described(file, entry, transactions[0]) if len(transactions) == 1 else entry
 
 
-def split(context: Context, entry: Entry, node: Node) -> Iterator[Entry]:
+def split(context: Context, entry: BankEntry, node: Node) -> Iterator[BankEntry]:
     """Yield a record for each transaction of a batch, which must add up to the entry.
 
     A batch with a transaction that has no amount in the entry's currency stays one record: nothing is converted.
@@ -115,18 +115,18 @@ def _transactions_in(node: Node) -> list[Node]:
     return all_at(node, "NtryDtls/TxDtls") or all_at(node, "TxDtls")
 
 
-def _own_amount(file: str, part: Node, entry: Entry) -> Decimal | None:
+def _own_amount(file: str, part: Node, entry: BankEntry) -> Decimal | None:
     """The amount of a transaction in the currency of its entry; None if it has none."""
     amounts = (element for path in _AMOUNTS for element in all_at(part, path))
     amount = next((element for element in amounts if element.get("Ccy") == entry.currency), None)
     return None if amount is None else amount_in(file, amount, _sign(part, entry), part)[0]
 
 
-def _sign(part: Node, entry: Entry) -> str:
+def _sign(part: Node, entry: BankEntry) -> str:
     return text_at(part, "CdtDbtInd") or ("CRDT" if entry.amount >= 0 else "DBIT")
 
 
-def _exchanged(file: str, entry: Entry, node: Node) -> Entry:
+def _exchanged(file: str, entry: BankEntry, node: Node) -> BankEntry:
     """The entry with what was paid in another currency, if the element says that."""
     amounts = (element for path in _PAID for element in all_at(node, path))
     paid = next((element for element in amounts if element.get("Ccy") != entry.currency), None)
@@ -137,7 +137,7 @@ def _exchanged(file: str, entry: Entry, node: Node) -> Entry:
     return replace(entry, original_amount=amount, original_currency=currency, exchange_rate=rate)
 
 
-def _described(file: str, entry: Entry, part: Node) -> Entry:
+def _described(file: str, entry: BankEntry, part: Node) -> BankEntry:
     """The entry with what its transaction says of the other side."""
     party = "Dbtr" if entry.amount > 0 else "Cdtr"
     purpose = " ".join(filter(None, (text_of(element) for element in all_at(part, "RmtInf/Ustrd"))))

@@ -7,9 +7,9 @@ from decimal import Decimal
 
 from connectors.errors import FileUnreadable
 from connectors.files.bank.camt_nodes import AGAIN, Node, first_at, number_of, place, sum_in, text_at
-from connectors.files.bank.statement import EXACT, Entry
+from connectors.files.bank.statement import EXACT, BankEntry
 
-_TOTALS: dict[str, Callable[[Entry], bool]] = {
+_TOTALS: dict[str, Callable[[BankEntry], bool]] = {
     "TtlNtries": lambda entry: True,  # noqa: ARG005 - every entry counts
     "TtlCdtNtries": lambda entry: entry.amount >= 0,
     "TtlDbtNtries": lambda entry: entry.amount < 0,
@@ -23,7 +23,7 @@ class _Total:
         self.counts = [0, 0, 0]
         self.sums = [Decimal(0), Decimal(0)]
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: BankEntry) -> None:
         is_booked = entry.status == "booked"
         for index, number in enumerate((1, int(is_booked), entry.transactions)):
             self.counts[index] += number
@@ -32,8 +32,8 @@ class _Total:
             self.sums[1] = EXACT.add(self.sums[1], abs(entry.amount))
 
 
-class Totals:
-    """What a statement says of its entries. The totals of a page (`is_page`) are those of all pages: not compared."""
+class StatementTotals:
+    """The totals of a statement's entries. The totals of a page (`is_page`) are those of all pages: not compared."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -55,7 +55,7 @@ class Totals:
             if (amount := sum_in(self._file, total, "Sum")) is not None:
                 self._sums[name] = amount
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: BankEntry) -> None:
         for name, is_counted in _TOTALS.items():
             if is_counted(entry):
                 self._read[name].add(entry)

@@ -55,9 +55,9 @@ def opened(source: str, file: OpenedFile, kind: str, dataset: FilesDataset) -> B
     if kind == "qif":
         from connectors.files.bank import qif  # noqa: PLC0415 - see above
 
-        wish = qif.Wish(encoding, dataset.decimal, dataset.date_order)
+        options = qif.QifOptions(encoding, dataset.decimal, dataset.date_order)
         return BankFile(
-            file, functools.partial(qif.read, batches=splits, wish=wish), qif.count, columns=WITHOUT_CURRENCY
+            file, functools.partial(qif.read, batches=splits, options=options), qif.count, columns=WITHOUT_CURRENCY
         )
     try:
         from connectors.files.bank import camt  # noqa: PLC0415 - needs an extra

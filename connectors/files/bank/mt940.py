@@ -15,7 +15,7 @@ from decimal import Decimal
 from connectors.disk.opened_file import OpenedFile
 from connectors.errors import FileUnreadable
 from connectors.files.bank.mt940_details import Details, details, given
-from connectors.files.bank.statement import Entry, Proof
+from connectors.files.bank.statement import BalanceProof, BankEntry
 from connectors.files.bank.text import decoded, lines_of, squeezed, whole
 
 _TAG = re.compile(r":(?P<tag>13D?|20|21|25P?|28C?|34F|60[FM]|61|62[FM]|64|65|86|90[CD]|NS):")
@@ -78,14 +78,14 @@ class _Statement:
         return f"{self.file}:{self.first.line}"
 
 
-def read(file: OpenedFile, encoding: str | None = None) -> Iterator[Entry]:
+def read(file: OpenedFile, encoding: str | None = None) -> Iterator[BankEntry]:
     """Yield the entries of all statements. Raises FileUnreadable with file, line and field."""
     pages: dict[str | None, _Balance] = {}
     for fields in _messages(file.name, lines_of(decoded(file, encoding))):
         statement = _statement(file.name, fields)
         _refuse_missing_page(statement, pages.get(statement.account))
         pages[statement.account] = statement.closing
-        proof = Proof(statement.place, opening=statement.opening.amount, closing=statement.closing.amount)
+        proof = BalanceProof(statement.place, opening=statement.opening.amount, closing=statement.closing.amount)
         for number, (field, lines) in enumerate(statement.entries, start=1):
             entry = _entry(statement, number, field, details(lines))
             proof.add(entry.amount)
@@ -223,9 +223,9 @@ class _Line:
     supplement: str | None
 
 
-def _entry(statement: _Statement, number: int, field: _Field, text: Details) -> Entry:
+def _entry(statement: _Statement, number: int, field: _Field, text: Details) -> BankEntry:
     line = _line(statement.file, field)
-    return Entry(
+    return BankEntry(
         statement=statement.name,
         account=statement.account,
         entry=number,

@@ -1,4 +1,4 @@
-"""What field `:86:` of MT940 says of an entry: plain text, German subfields (`?20`), or SEPA tags (`/EREF/`)."""
+"""Field `:86:` of MT940, with details of an entry: plain text, German subfields (`?20`), or SEPA tags (`/EREF/`)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _IBAN_FORM = re.compile(r"[A-Z]{2}\d{2}[A-Z0-9]{10,30}")
 
 @dataclass(frozen=True)
 class Details:
-    """What the bank says of an entry's other side; None for what it does not say. `text` is its kind in words."""
+    """The other side of an entry, according to the bank; None for unknown parts. `text` is its kind in words."""
 
     code: str | None = None
     end_to_end: str | None = None

@@ -16,7 +16,7 @@ from connectors.disk.opened_file import OpenedFile
 from connectors.errors import FileUnreadable
 from connectors.files.bank.amounts import amount_of
 from connectors.files.bank.ofx_elements import AGAIN, Element, elements
-from connectors.files.bank.statement import Entry
+from connectors.files.bank.statement import BankEntry
 from connectors.files.bank.text import lines_of, squeezed, whole
 
 _ENTRY = re.compile(rb"<STMTTRNP?\s*>", re.IGNORECASE)
@@ -34,7 +34,7 @@ def count(file: OpenedFile) -> int:
     return len(_ENTRY.findall(whole(file).replace(b"\0", b"")))
 
 
-def read(file: OpenedFile, *, encoding: str | None = None, decimal: str | None = None) -> Iterator[Entry]:
+def read(file: OpenedFile, *, encoding: str | None = None, decimal: str | None = None) -> Iterator[BankEntry]:
     """Yield the transactions of all statements. Raises FileUnreadable and FileRefused with file, line and field."""
     text = "\n".join(lines_of(_decoded(file, encoding)))
     number = 0
@@ -87,7 +87,7 @@ def _refuse_error(file: str, status: Element) -> None:
 
 @dataclass(frozen=True)
 class _Statement:
-    """What the transactions of one account have in common."""
+    """The fields that all transactions of one account share."""
 
     file: str
     name: str
@@ -113,9 +113,9 @@ class _Statement:
         return cls(file, name, "/".join(filter(None, (bank, account))) or None, currency, closing, decimal)
 
 
-def _entries(statement: _Statement, element: Element) -> Iterator[Entry]:
+def _entries(statement: _Statement, element: Element) -> Iterator[BankEntry]:
     number = 0
-    entries: list[Entry] = []
+    entries: list[BankEntry] = []
     for transactions, name, status in _LISTS:
         for part in (*element.all(transactions), element):  # without its closing tag, a list is not around them
             for transaction in part.all(name):
@@ -125,7 +125,7 @@ def _entries(statement: _Statement, element: Element) -> Iterator[Entry]:
     yield from entries
 
 
-def _refuse_unsigned(statement: _Statement, entries: list[Entry]) -> None:
+def _refuse_unsigned(statement: _Statement, entries: list[BankEntry]) -> None:
     """Raise FileUnreadable if debits have no minus: then no amount has a sign that can be believed."""
     debits = [entry for entry in entries if entry.code == "DEBIT" and entry.amount > 0]
     if debits and all(entry.amount >= 0 for entry in entries):
@@ -134,7 +134,7 @@ def _refuse_unsigned(statement: _Statement, entries: list[Entry]) -> None:
         raise FileUnreadable(f"{statement.file}:{debits[0].line}", reason, remedy)
 
 
-def _entry(statement: _Statement, element: Element, number: int, status: str) -> Entry:
+def _entry(statement: _Statement, element: Element, number: int, status: str) -> BankEntry:
     place = f"{statement.file}:{element.line}"
     amount = element.first("TRNAMT")
     if amount is None or not amount.text:
@@ -143,7 +143,7 @@ def _entry(statement: _Statement, element: Element, number: int, status: str) ->
     if posted is None and status == "booked":
         raise FileUnreadable(place, "a transaction has no date (`DTPOSTED`)", AGAIN)
     currency, original, rate = _currencies(statement, element)
-    return Entry(
+    return BankEntry(
         statement=statement.name,
         account=statement.account,
         entry=number,

@@ -20,7 +20,7 @@ _ENDS = {"!--": "-->", "![CDATA[": "]]>", "!": ">", "?": "?>"}
 _ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos|nbsp)|#(\d{1,7})|#x([0-9a-fA-F]{1,6}));")
 _NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'", "nbsp": " "}
 _CLOSED = {"OFX", "STMTRS", "CCSTMTRS", "STMTTRN", "STMTTRNP"}
-"""What must be closed. A list of transactions need not: some banks forget it, and its statement is closed."""
+"""Elements that must be closed. Not a list of transactions: some banks forget to, and its statement is closed."""
 
 
 @dataclass(slots=True)

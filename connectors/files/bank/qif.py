@@ -12,7 +12,7 @@ from connectors.disk.opened_file import OpenedFile
 from connectors.errors import FileUnreadable
 from connectors.files.bank.amounts import amount_of
 from connectors.files.bank.qif_days import ORDERS, day_of, needs_order, orders_of
-from connectors.files.bank.statement import EXACT, Entry
+from connectors.files.bank.statement import EXACT, BankEntry
 from connectors.files.bank.text import decoded, lines_of, squeezed, whole
 
 ACCOUNTS = ("bank", "cash", "ccard", "oth a", "oth l")
@@ -37,8 +37,8 @@ def count(file: OpenedFile) -> int:
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What the dataset declares: the file's encoding, its decimal mark and the order of its days."""
+class QifOptions:
+    """The dataset's declarations: the file's encoding, its decimal mark and the order of its days."""
 
     encoding: str | None = None
     decimal: str | None = None
@@ -85,12 +85,12 @@ class _Section:
     records: Sequence[_Record]
 
 
-def read(file: OpenedFile, *, batches: bool = False, wish: Wish | None = None) -> Iterator[Entry]:
+def read(file: OpenedFile, *, batches: bool = False, options: QifOptions | None = None) -> Iterator[BankEntry]:
     """Yield the transactions, with `batches` their splits. Raises FileUnreadable with file, line and field."""
-    wish = wish or Wish()
+    options = options or QifOptions()
     walk = _Walk(file.name)
-    sections = list(_sections(walk, lines_of(decoded(file, wish.encoding))))
-    reader = _Reader(file.name, replace(wish, order=wish.order or walk.order), sections)
+    sections = list(_sections(walk, lines_of(decoded(file, options.encoding))))
+    reader = _Reader(file.name, replace(options, order=options.order or walk.order), sections)
     for section in sections:
         for number, record in enumerate(section.records, start=1):
             entry = reader.entry(section, record, number)
@@ -191,13 +191,13 @@ class _Walk:
 class _Reader:
     """Turns records into entries."""
 
-    def __init__(self, name: str, wish: Wish, sections: Sequence[_Section]) -> None:
-        self._name, self._wish, self._sections = name, wish, sections
+    def __init__(self, name: str, options: QifOptions, sections: Sequence[_Section]) -> None:
+        self._name, self._options, self._sections = name, options, sections
 
-    def entry(self, section: _Section, record: _Record, number: int) -> Entry:
+    def entry(self, section: _Section, record: _Record, number: int) -> BankEntry:
         fields = record.fields
         place = f"{self._name}:{record.line}"
-        return Entry(
+        return BankEntry(
             statement=str(section.number),
             account=section.account,
             entry=number,
@@ -218,11 +218,11 @@ class _Reader:
             details=squeezed(fields.get("A")),
         )
 
-    def split(self, entry: Entry, record: _Record) -> Iterator[Entry]:
+    def split(self, entry: BankEntry, record: _Record) -> Iterator[BankEntry]:
         """Yield a record for each split; they must add up to the transaction. Raises FileUnreadable."""
         total = Decimal(0)
         amounts = [
-            amount_of(f"{self._name}:{part.line}", "$", part.amount, self._wish.decimal) for part in record.splits
+            amount_of(f"{self._name}:{part.line}", "$", part.amount, self._options.decimal) for part in record.splits
         ]
         for amount in amounts:
             total = EXACT.add(total, amount)
@@ -241,21 +241,21 @@ class _Reader:
         letter = "T" if "T" in fields else "U"
         if letter not in fields:
             raise FileUnreadable(place, "this record has no amount (`T`)", _AGAIN)
-        return amount_of(place, letter, fields[letter], self._wish.decimal)
+        return amount_of(place, letter, fields[letter], self._options.decimal)
 
     def _day(self, place: str, text: str | None) -> dt.date:
         if text is None:
             raise FileUnreadable(place, "this record has no date (`D`)", _AGAIN)
-        day = day_of(text, self._wish.order)
-        if self._wish.order is None and needs_order(text):
+        day = day_of(text, self._options.order)
+        if self._options.order is None and needs_order(text):
             raise FileUnreadable(place, "the order of day and month in `D` is not known", self._order())
         if day is None:
-            order = f" in the order {self._wish.order}" if self._wish.order else ""
+            order = f" in the order {self._options.order}" if self._options.order else ""
             raise FileUnreadable(place, f"`D` is not a date{order}", "correct `date_order` or the file")
         return day
 
     def _order(self) -> str:
-        """What to do about days of an unknown order; the whole file may leave only one."""
+        """The remedy for days of an unknown order; the whole file may leave only one order."""
         orders = orders_of(_dates(self._sections))
         if len(orders) == 1:
             return f"set `date_order: {orders[0]}`, the only order that fits all dates of this file"

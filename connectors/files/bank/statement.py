@@ -26,7 +26,7 @@ EXACT = decimal.Context(prec=1_000)
 
 
 @dataclass(frozen=True)
-class Entry:
+class BankEntry:
     """A booking of an account. `amount` is negative for money that leaves it; `line` is the entry's line in the file.
 
     `reversal` says that it takes an earlier booking back; its amount has the sign of the money that moves now. `entry`
@@ -96,7 +96,7 @@ SCHEMA = pa.schema(
         pa.field("closing_balance", pa.decimal128(24, 6)),
     ]
 )
-"""The columns of every format, named as the attributes of `Entry`."""
+"""The columns of every format, named as the attributes of `BankEntry`."""
 
 WITHOUT_CURRENCY = SCHEMA.set(SCHEMA.get_field_index("currency"), pa.field("currency", pa.string()))
 """The columns of a format that does not name the currency."""
@@ -113,7 +113,7 @@ class BankFile:
     """
 
     file: OpenedFile
-    read: Callable[[OpenedFile], Iterator[Entry]]
+    read: Callable[[OpenedFile], Iterator[BankEntry]]
     count_entries: Callable[[OpenedFile], int]
     left_out: MalformedRecords = NONE
     is_split: bool = False
@@ -153,7 +153,7 @@ class BankFile:
         confirm_count(self.name, sum(1 for _ in self.read(self.file)), returned)
 
 
-def _value(entry: Entry, column: str) -> object:
+def _value(entry: BankEntry, column: str) -> object:
     return getattr(entry, _ATTRIBUTES.get(column, column))
 
 
@@ -164,7 +164,7 @@ def _array(values: list[object], field: pa.Field, nulls: Sequence[str]) -> pa.Ar
 
 
 @dataclass
-class Proof:
+class BalanceProof:
     """The sums of one statement: its entries must explain the way from its opening to its closing balance."""
 
     place: str

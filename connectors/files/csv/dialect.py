@@ -18,7 +18,7 @@ ENOUGH = 200
 
 
 @dataclass(frozen=True)
-class CsvWish:
+class CsvOptions:
     """The configured parts of the dialect; None leaves one to the file.
 
     `skip_footer` lines at the end are left out, and with `skip_malformed` unreadable records.
@@ -62,30 +62,32 @@ class CsvDialect:
         )
 
 
-def decide(file: OpenedFile, facts: Facts, wish: CsvWish) -> CsvDialect:
+def decide(file: OpenedFile, facts: Facts, options: CsvOptions) -> CsvDialect:
     """The dialect of a file, from its first lines. Raises FileUnreadable when it has no header."""
     name = file.name
     text, is_whole = _sample(file, facts)
     lines = io.StringIO(text, newline="").readlines()
-    before, delimiter = wish.skip, wish.delimiter
+    before, delimiter = options.skip, options.delimiter
     if before < len(lines) and (separator := _sep_line(lines[before])) is not None:
         before, delimiter = before + 1, delimiter or separator
     while before < len(lines) and not lines[before].strip("\r\n"):
         before += 1
     lines_left = lines[before:]
     if not lines_left:
-        where = f"after skipping {wish.skip} lines, " if wish.skip else ""
+        where = f"after skipping {options.skip} lines, " if options.skip else ""
         raise FileUnreadable(name, f"{where}the file is empty and has no header", "remove it, or send it again")
-    delimiter = delimiter or _delimiter(lines_left, wish.quote, is_whole=is_whole)
-    first = _records(lines_left, delimiter, wish.quote, 1)
-    if not first or (delimiter == NO_DELIMITER and not all(_records(lines_left, d, wish.quote, 1) for d in DELIMITERS)):
+    delimiter = delimiter or _delimiter(lines_left, options.quote, is_whole=is_whole)
+    first = _records(lines_left, delimiter, options.quote, 1)
+    if not first or (
+        delimiter == NO_DELIMITER and not all(_records(lines_left, d, options.quote, 1) for d in DELIMITERS)
+    ):
         raise FileUnreadable(
             f"{name}:{before + 1}", "a quote opened in the header is not closed", "repair the header, or set `quote`"
         )
-    header = _header(name, first[0], wish)
-    names, headed = stable_names(header), wish.header is True
+    header = _header(name, first[0], options)
+    names, headed = stable_names(header), options.header is True
     folded = any(set(ENDS) & set(cell) for cell in first[0])
-    return CsvDialect(facts.encoding, delimiter, wish.quote, before, headed, names, repeated(header, names), folded)
+    return CsvDialect(facts.encoding, delimiter, options.quote, before, headed, names, repeated(header, names), folded)
 
 
 def _sample(file: OpenedFile, facts: Facts) -> tuple[str, bool]:
@@ -133,8 +135,8 @@ def _delimiter(lines: Sequence[str], quote: str, *, is_whole: bool) -> str:
     return best
 
 
-def _header(name: str, first: Sequence[str], wish: CsvWish) -> Sequence[str]:
-    header = wish.header
+def _header(name: str, first: Sequence[str], options: CsvOptions) -> Sequence[str]:
+    header = options.header
     if isinstance(header, tuple):
         if len(header) != len(first):
             raise FileUnreadable(

@@ -21,7 +21,7 @@ from connectors.disk.opened_file import OpenedFile, copy_of
 from connectors.duck import file_name, identifier, literal, literals, struct
 from connectors.errors import ConnectorError, FileUnreadable
 from connectors.files.csv import records as csv_records
-from connectors.files.csv.dialect import CsvDialect, CsvWish, decide
+from connectors.files.csv.dialect import CsvDialect, CsvOptions, decide
 from connectors.files.csv.facts import CHUNK, facts
 from connectors.files.csv.fields import DUCKDB_LINE
 from connectors.files.left_out import NONE, MalformedRecords, confirm_count, numbered, without_footer
@@ -135,23 +135,23 @@ class CsvFile:
         return dataclasses.replace(self.dialect, encoding="utf-8") if is_copy else self.dialect
 
 
-def prepared(file: OpenedFile, wish: CsvWish, *, encoding: str | None, max_line: int) -> CsvFile:
+def prepared(file: OpenedFile, options: CsvOptions, *, encoding: str | None, max_line: int) -> CsvFile:
     """Detect the dialect of the file, and make the copies that DuckDB needs to read it right.
 
     It needs one if the file is not UTF-8, mixes line ends, or has a line end in its header, blanks beside quotes, a
     footer, or malformed records to leave out. Of such files DuckDB loses or changes records.
     """
-    text_facts = file_facts = facts(file, encoding, max_line, wish.quote)
+    text_facts = file_facts = facts(file, encoding, max_line, options.quote)
     text = file
     if not _is_utf8(file, file_facts.encoding):
         text = _transcoded(file, file_facts.encoding)
-    if wish.skip_footer:
-        text = without_footer(text, wish.skip_footer)
+    if options.skip_footer:
+        text = without_footer(text, options.skip_footer)
     if text is not file:
-        text_facts = facts(text, "utf-8", max_line, wish.quote)
-    dialect = dataclasses.replace(decide(text, text_facts, wish), encoding=file_facts.encoding)
+        text_facts = facts(text, "utf-8", max_line, options.quote)
+    dialect = dataclasses.replace(decide(text, text_facts, options), encoding=file_facts.encoding)
     csv = CsvFile(file, dialect, text, text, max_line, file_facts.first_odd_line, text_facts.count)
-    if wish.skip_malformed:
+    if options.skip_malformed:
         csv = dataclasses.replace(csv, left_out=csv_records.malformed(text, csv.walked, max_line))
     if text_facts.plain and not dialect.folded and not csv.left_out.numbers:
         return csv

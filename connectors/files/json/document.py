@@ -14,7 +14,7 @@ from connectors.errors import FileUnreadable
 from connectors.files.csv.facts import MARKS
 from connectors.files.json.located import Located
 from connectors.files.json.values import TOO_DEEP
-from connectors.files.json.window import Window
+from connectors.files.json.window import JsonWindow
 from connectors.files.left_out import NONE, MalformedRecords
 
 MOST_ARRAYS = 8
@@ -44,7 +44,7 @@ class JsonDocument:
     def located(self) -> Iterator[Located]:
         """Yield the records, with their position in the array from 1 and their line. Raises FileUnreadable."""
         with self.file.bytes() as content:
-            text = Window(self.name, content, self._encoding, self.longest)
+            text = JsonWindow(self.name, content, self._encoding, self.longest)
             try:
                 yield from self._within(text, self.records or "")
             except RecursionError:
@@ -55,7 +55,7 @@ class JsonDocument:
     def arrays(self) -> list[str]:
         """The paths of the first arrays of objects in the document, empty for its top. Raises FileUnreadable."""
         with self.file.bytes() as content:
-            text = Window(self.name, content, self._encoding, self.longest)
+            text = JsonWindow(self.name, content, self._encoding, self.longest)
             try:
                 paths = list(islice(_arrays(text, ()), MOST_ARRAYS))
             except RecursionError:
@@ -89,7 +89,7 @@ class JsonDocument:
             raise FileUnreadable(self.name, f"encoding {encoding!r} is unknown", "use a name like utf-16") from error
         return "utf-8-sig" if encoding == "utf-8" else encoding
 
-    def _within(self, text: Window, path: str) -> Iterator[Located]:
+    def _within(self, text: JsonWindow, path: str) -> Iterator[Located]:
         """Yield the records of the array at a path below the value that begins here."""
         opened = text.peek()
         if not path and opened == "[":
@@ -116,7 +116,7 @@ class JsonDocument:
         if not is_met:
             self._refuse_missing(is_empty=not opened)
 
-    def _elements(self, text: Window) -> Iterator[Located]:
+    def _elements(self, text: JsonWindow) -> Iterator[Located]:
         for number, _ in enumerate(text.elements(), 1):
             text.peek()
             line = text.line
@@ -140,7 +140,7 @@ class JsonDocument:
             remedy = f"set {' or '.join(f'`records: {path}`' for path in paths if path)}"
         raise FileUnreadable(self.name, f"the document has no array {where}", remedy)
 
-    def _refuse_more(self, text: Window) -> NoReturn:
+    def _refuse_more(self, text: JsonWindow) -> NoReturn:
         remedy = "write one array, or set `format: jsonl` if each line is an object"
         text.refuse("the document ends before this", remedy)
 
@@ -151,7 +151,7 @@ def proposed(document: JsonDocument) -> str | None:
     return paths[0] or None if len(paths) == 1 else None
 
 
-def _arrays(text: Window, path: tuple[str, ...]) -> Iterator[str]:
+def _arrays(text: JsonWindow, path: tuple[str, ...]) -> Iterator[str]:
     opened = text.peek()
     if opened == "{" and len(path) < DEEPEST:
         for key in text.members():

@@ -18,7 +18,7 @@ _NEAR = 16
 """Characters from the end of the window within which a mistake may only mean that the rest is not read yet."""
 
 
-class Window:
+class JsonWindow:
     """The text of a document from where it is read on. Values of more than `longest` characters are refused.
 
     Every method raises FileUnreadable with line and column for text that is not JSON.

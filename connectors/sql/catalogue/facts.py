@@ -35,7 +35,7 @@ class ForeignKey:
 
 
 @dataclass(frozen=True)
-class Key:
+class UniqueKey:
     """A unique key. `plain`: its columns alone decide if two rows collide."""
 
     name: str
@@ -49,7 +49,7 @@ class Described:
     """A table. `refused` finishes the sentence "Table x cannot be cleaned: ...". `also`: see Link."""
 
     columns: tuple[ColumnFacts, ...]
-    keys: tuple[Key, ...]
+    keys: tuple[UniqueKey, ...]
     triggers: tuple[str, ...] = ()
     refused: str | None = None
     parts: frozenset[Ident] = frozenset()

@@ -1,4 +1,4 @@
-"""What a column can hold, by the type that its database declares. A type that is not listed has no limits."""
+"""The limits of a column's values, by the type that its database declares. A type that is not listed has no limits."""
 
 from __future__ import annotations
 

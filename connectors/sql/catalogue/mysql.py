@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from connectors.sql.catalogue import limits
-from connectors.sql.catalogue.facts import OURS, Described, ForeignKey, Ident, Key
+from connectors.sql.catalogue.facts import OURS, Described, ForeignKey, Ident, UniqueKey
 from connectors.target import ColumnFacts
 
 _SYSTEM = ("information_schema", "mysql", "performance_schema", "sys")
@@ -64,7 +64,7 @@ _TRIGGERS = sa.text(
 UNSEEN = "(unseen: this user lacks the right TRIGGER)"
 
 
-class MySql:
+class MySqlCatalogue:
     """Tables of all databases of the server that this user may see. Only InnoDB has transactions.
 
     `names_triggers`: the server shows the names of triggers whose text a user may not see, as MariaDB since 10.11.
@@ -120,13 +120,13 @@ class MySql:
             ),
         )
 
-    def _keys(self, ident: Ident, kind: str) -> tuple[Key, ...]:
+    def _keys(self, ident: Ident, kind: str) -> tuple[UniqueKey, ...]:
         parts: dict[str, list[Any]] = {}
         for row in self._all(_KEYS, ident):
             parts.setdefault(row.name, []).append(row)
         overlapping = self._overlapping(ident) if parts and "VIEW" not in kind else set()
         return tuple(
-            Key(
+            UniqueKey(
                 name,
                 tuple(str(row.own) for row in rows if row.own is not None),
                 primary=name == "PRIMARY",

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
 from connectors.sql.catalogue import limits
-from connectors.sql.catalogue.facts import OURS, Described, ForeignKey, Ident, Key
+from connectors.sql.catalogue.facts import OURS, Described, ForeignKey, Ident, UniqueKey
 from connectors.sql.row_security import HIDDEN
 from connectors.target import ColumnFacts
 
@@ -124,7 +124,7 @@ _UNCHECKED = sa.text(
 )
 
 
-class PostgreSql:
+class PostgreSqlCatalogue:
     """The catalogue of PostgreSQL. Types are written as `format_type` writes them."""
 
     def __init__(self, connection: sa.Connection) -> None:
@@ -215,10 +215,10 @@ def _column(row: Any) -> ColumnFacts:
     )
 
 
-def _key(row: Any) -> Key:
+def _key(row: Any) -> UniqueKey:
     """A unique index of a single partition says nothing about the whole table."""
     primary = row.indisprimary and row.is_own
-    return Key(row.relname, tuple(row.columns), primary=primary, plain=primary or (row.plain and row.is_own))
+    return UniqueKey(row.relname, tuple(row.columns), primary=primary, plain=primary or (row.plain and row.is_own))
 
 
 def _hides_rows(row: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from connectors.sql.catalogue import limits
-from connectors.sql.catalogue.facts import OURS, Described, ForeignKey, Ident, Key
+from connectors.sql.catalogue.facts import OURS, Described, ForeignKey, Ident, UniqueKey
 from connectors.sql.witness.sqlite import MASTER, replacing
 from connectors.target import ColumnFacts
 
@@ -33,7 +33,7 @@ _GENERATED = (2, 3)
 _HIDDEN = 1
 
 
-class Sqlite:
+class SqliteCatalogue:
     """The database file itself (`main`); a temporary table belongs to one connection and is refused."""
 
     default: str | None = "main"
@@ -109,7 +109,7 @@ class Sqlite:
             if row.hidden != _HIDDEN
         )
 
-    def _keys(self, ident: Ident, *, without_rowid: bool) -> tuple[tuple[Key, ...], str | None]:
+    def _keys(self, ident: Ident, *, without_rowid: bool) -> tuple[tuple[UniqueKey, ...], str | None]:
         """The unique keys, and the column that is another name of the rowid."""
         columns = self._all(_COLUMNS, name=ident.name, schema=ident.schema)
         primary = [row for row in sorted(columns, key=lambda row: row.pk) if row.pk]
@@ -118,13 +118,13 @@ class Sqlite:
         alias = None
         if len(primary) == 1 and not indexed and not without_rowid and str(primary[0].type).upper() == "INTEGER":
             alias = str(primary[0].name)
-        keys = [Key("primary key", tuple(row.name for row in primary), primary=True)] if primary else []
+        keys = [UniqueKey("primary key", tuple(row.name for row in primary), primary=True)] if primary else []
         for index in indexes:
             if index.origin == "pk":
                 continue
             parts = self._all(_INDEXED, name=index.name, schema=ident.schema)
             plain = not index.partial and all(row.name is not None for row in parts)
-            keys.append(Key(index.name, tuple(str(row.name) for row in parts if row.name), plain=plain))
+            keys.append(UniqueKey(index.name, tuple(str(row.name) for row in parts if row.name), plain=plain))
         return tuple(keys), alias
 
     def warnings(self, tables: Collection[Ident], links: Collection[ForeignKey]) -> Sequence[str]:
@@ -159,7 +159,7 @@ def _refused(ident: Ident, kind: str) -> str | None:
     return kinds.get(kind)
 
 
-def _mismatch(ident: Ident, keys: Sequence[Key], links: Sequence[ForeignKey]) -> str | None:
+def _mismatch(ident: Ident, keys: Sequence[UniqueKey], links: Sequence[ForeignKey]) -> str | None:
     """SQLite refuses every change of a table that a foreign key refers to by columns that are not unique."""
     unique = [frozenset(key.columns) for key in keys if key.plain]
     for link in links:

@@ -15,14 +15,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from connectors.sql.catalogue.facts import Described, ForeignKey, Ident, Inspector
-from connectors.sql.catalogue.mysql import MySql
-from connectors.sql.catalogue.postgresql import PostgreSql
-from connectors.sql.catalogue.sqlite import Sqlite
+from connectors.sql.catalogue.mysql import MySqlCatalogue
+from connectors.sql.catalogue.postgresql import PostgreSqlCatalogue
+from connectors.sql.catalogue.sqlite import SqliteCatalogue
 from connectors.sql.catalogue.stamp import Run, stamps
 from connectors.target import Catalogue, Reference, TableFacts, TargetRefused
 
 _INSPECTORS: Mapping[str, Callable[[sa.Connection], Inspector]]
-_INSPECTORS = {"postgresql": PostgreSql, "mysql": MySql, "sqlite": Sqlite}
+_INSPECTORS = {"postgresql": PostgreSqlCatalogue, "mysql": MySqlCatalogue, "sqlite": SqliteCatalogue}
 
 
 def catalogue(connection: sa.Connection, table: sa.TableClause | str, soft: Sequence[Reference] = ()) -> Catalogue:

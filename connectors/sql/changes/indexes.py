@@ -11,7 +11,7 @@ MOST_ALIKE = 1_000
 
 @dataclass(frozen=True)
 class TableIndexes:
-    """What the catalogue says of a table's indexes, by their first column, and its statistics.
+    """A table's indexes in the catalogue, by their first column, and its statistics.
 
     `ranged` are columns by which an index finds a range of values, and `equal` those by which it finds a value. `alike`
     is the mean number of records with one value, where known. `remedies` are statements that create an index.

@@ -64,7 +64,7 @@ _PREFIX = 64
 
 @dataclass(frozen=True)
 class _Facts:
-    """What the catalogue says about the table. `cascades` are columns that a foreign key changes.
+    """The table in the catalogue. `cascades` are columns that a foreign key changes.
 
     `hides_partitions`: the table has some, and the user may not see when another takes the place of one of them.
     """

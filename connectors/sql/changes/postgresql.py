@@ -126,7 +126,7 @@ _ORDERED, _EQUAL = {"btree", "brin"}, {"btree", "hash"}
 
 @dataclass(frozen=True)
 class _Facts:
-    """What PostgreSQL says about the table: the `moment` of this run, and the columns of type uuid."""
+    """Facts of PostgreSQL about the table: the `moment` of this run, and the columns of type uuid."""
 
     table: sa.Row[Any]
     moment: sa.Row[Any]

@@ -54,7 +54,7 @@ _ONE_DAY = dt.timedelta(days=1)
 
 @dataclass(frozen=True)
 class _Facts:
-    """What the catalogue says about the table; `types` are the declared types of its columns, in upper case."""
+    """The table in the catalogue; `types` are the declared types of its columns, in upper case."""
 
     kind: str
     types: Mapping[str, str]

@@ -25,8 +25,8 @@ from connectors.sql.cells import TableShape
 from connectors.sql.cleaning.dialect import Dialect
 from connectors.sql.cleaning.outcomes import Phase, failed, over, target_error
 from connectors.sql.cleaning.receipts import OWNER, RECEIPTS, OurTables, OwnerRow
-from connectors.sql.cleaning.rows import Records, Tables
-from connectors.sql.cleaning.session import Session, watch
+from connectors.sql.cleaning.rows import TableShapes, TargetRecords
+from connectors.sql.cleaning.session import TargetSession, watch
 from connectors.sql.cleaning.transaction import SqlWork
 from connectors.sql.errors import ErrorContext, translated
 from connectors.sql.settings import SqlDataset
@@ -34,13 +34,13 @@ from connectors.sql.stop import watched
 from connectors.target import (
     Catalogue,
     Cell,
-    Outcome,
     Owned,
     Receipt,
     Reference,
     Row,
     TargetError,
     TargetRefused,
+    TransactionOutcome,
     Work,
 )
 
@@ -48,7 +48,7 @@ _OWN_SECONDS = 40.0
 """The time limit of a transaction on our own tables."""
 _KEPT_SECONDS = 20.0
 _ENGINES = 8
-_PARENTS: list[Session] = []
+_PARENTS: list[TargetSession] = []
 _T = TypeVar("_T")
 _PROBE = Receipt("reconcile.probe", "", "", 0, 0, "")
 
@@ -78,7 +78,7 @@ class SqlTarget:
         self._names = names
         self._dialect = _dialect(place.dialect)
         self._engines: dict[float, sa.Engine] = {}
-        self._idle: tuple[Session, int, float] | None = None
+        self._idle: tuple[TargetSession, int, float] | None = None
         self._lock = threading.Lock()
         self._homes: dict[str, str] = {}
         """The schema of our own tables by that of the cleaned table, once they can be written there."""
@@ -97,7 +97,7 @@ class SqlTarget:
         with self._reading() as session:
             return str(self._random_name(session, schema))
 
-    def _random_name(self, session: Session, schema: str | None) -> str | None:
+    def _random_name(self, session: TargetSession, schema: str | None) -> str | None:
         row = None if schema is None else self._owner_row(session, schema)
         return None if row is None else row.identity
 
@@ -113,11 +113,11 @@ class SqlTarget:
 
     def rows(self, dataset: Any, key: Sequence[str], ids: Sequence[tuple[Any, ...]]) -> list[Row | None]:
         with self._reading() as session:
-            return Records(session, self._dialect, dataset, self._shape(session, dataset)).with_ids(key, ids)
+            return TargetRecords(session, self._dialect, dataset, self._shape(session, dataset)).with_ids(key, ids)
 
     def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]]) -> list[Row]:
         with self._reading() as session:
-            return Tables(session, self._dialect).referring(reference, to, lock=False)
+            return TableShapes(session, self._dialect).referring(reference, to, lock=False)
 
     def remembers(self, table: str = "") -> bool:
         with self._reading() as session:
@@ -178,7 +178,7 @@ class SqlTarget:
         with self._reading() as session:
             schema, default = self._schema(session, table), self._default(session)
         if not self._remembers(schema, default):
-            raise failed(self._place, f"this user cannot create the table {OWNER} there", Outcome.PAUSE)
+            raise failed(self._place, f"this user cannot create the table {OWNER} there", TransactionOutcome.PAUSE)
         home = self._homes[schema]
         to = (store, epoch, ratchet)
         return self._own(lambda session: self._at(home).adopt(session, to, instead_of, mark=home == schema))
@@ -192,17 +192,17 @@ class SqlTarget:
     def _at(self, schema: str) -> OurTables:
         return OurTables(self._dialect, schema)
 
-    def _default(self, session: Session) -> str | None:
+    def _default(self, session: TargetSession) -> str | None:
         """The schema of names without one; SQLite has only `main`."""
         return "main" if self._dialect.name == "sqlite" else self._dialect.default_schema(session)
 
-    def _schema(self, session: Session, table: str) -> str:
+    def _schema(self, session: TargetSession, table: str) -> str:
         """The schema of the table; if the table is gone, the one that its name means."""
-        shape = Tables(session, self._dialect).find(table) if table else None
+        shape = TableShapes(session, self._dialect).find(table) if table else None
         named_schema = table.rpartition(".")[0]
         return (shape.schema if shape else named_schema) or self._default(session) or ""
 
-    def _our_tables(self, session: Session, table: str) -> OurTables:
+    def _our_tables(self, session: TargetSession, table: str) -> OurTables:
         """Our tables for this one, in a transaction that writes them. Raises TargetError, TableNotOurs."""
         schema = self._schema(session, table)
         home = self._homes.get(schema, None if self._homes else schema)
@@ -212,12 +212,12 @@ class SqlTarget:
         ours.hold(session)
         return ours
 
-    def _is_there(self, session: Session, ours: OurTables, name: str) -> bool:
+    def _is_there(self, session: TargetSession, ours: OurTables, name: str) -> bool:
         """Return True if this table of ours exists. Raises TableNotOurs if it is not as we create it."""
         ours.check(session, name)
         return self._dialect.shape(session, ours.schema, name) is not None
 
-    def _owner_row(self, session: Session, schema: str) -> OwnerRow | None:
+    def _owner_row(self, session: TargetSession, schema: str) -> OwnerRow | None:
         ours = self._at(schema)
         return ours.row(session) if self._is_there(session, ours, OWNER) else None
 
@@ -244,7 +244,9 @@ class SqlTarget:
             return False
         return True
 
-    def _claim(self, session: Session, ours: OurTables, identity: str, before: OurTables | None, *, mark: bool) -> None:
+    def _claim(
+        self, session: TargetSession, ours: OurTables, identity: str, before: OurTables | None, *, mark: bool
+    ) -> None:
         """Insert the owner's row if it is missing, and check that a receipt can be written."""
         ours.hold(session)
         ours.check(session, OWNER)
@@ -261,7 +263,7 @@ class SqlTarget:
             if error.code not in self._dialect.created_meanwhile:
                 raise
 
-    def _own(self, act: Callable[[Session], _T]) -> _T:
+    def _own(self, act: Callable[[TargetSession], _T]) -> _T:
         with self._session(_OWN_SECONDS) as session:
             phase: Phase = "before"
             try:
@@ -274,9 +276,9 @@ class SqlTarget:
             return answer
 
     @contextmanager
-    def _session(self, seconds: float) -> Iterator[Session]:
+    def _session(self, seconds: float) -> Iterator[TargetSession]:
         """Open a session with a transaction. A silent server is cut off after `seconds`, also while connecting."""
-        sessions: list[Session] = []
+        sessions: list[TargetSession] = []
 
         def late() -> None:
             if sessions:
@@ -292,13 +294,13 @@ class SqlTarget:
                 self._release(session)
 
     @contextmanager
-    def _reading(self) -> Iterator[Session]:
+    def _reading(self) -> Iterator[TargetSession]:
         """Open a read-only transaction; its errors are those of every read."""
         stops = self._place.underway.stops
-        session: Session | None = None
+        session: TargetSession | None = None
         try:
             connection = self._engine(self._seconds).connect()
-            session = Session(connection, self._place, self._seconds)
+            session = TargetSession(connection, self._place, self._seconds)
             self._dialect.begin_reading(session, self._seconds)
             yield session
         except sa.exc.DBAPIError as error:
@@ -311,7 +313,7 @@ class SqlTarget:
             if session is not None:
                 session.end()
 
-    def _begin_session(self, seconds: float, sessions: list[Session]) -> Session:
+    def _begin_session(self, seconds: float, sessions: list[TargetSession]) -> TargetSession:
         """Return a session with a transaction; append each session it tries to `sessions`. Raises TargetError."""
         kept_session = self._reusable(seconds)
         if kept_session is not None:
@@ -327,11 +329,13 @@ class SqlTarget:
             else:
                 return kept_session
         try:
-            session = Session(self._engine(seconds).connect(), self._place, seconds / 2)
+            session = TargetSession(self._engine(seconds).connect(), self._place, seconds / 2)
         except sa.exc.DBAPIError as error:
             failure = translated(error, self._place, self._place.underway.stops)
             lasting = failure.reaction is not Reaction.RETRY
-            raise TargetError(str(failure), Outcome.PAUSE if lasting else Outcome.NOT_DONE) from None
+            raise TargetError(
+                str(failure), TransactionOutcome.PAUSE if lasting else TransactionOutcome.NOT_DONE
+            ) from None
         sessions.append(session)
         try:
             session.stamp = self._dialect.stamp(session)
@@ -344,7 +348,7 @@ class SqlTarget:
             raise
         return session
 
-    def _reusable(self, seconds: float) -> Session | None:
+    def _reusable(self, seconds: float) -> TargetSession | None:
         """The connection that the last transaction kept, if this process opened it recently."""
         with self._lock:
             kept_connection, self._idle = self._idle, None
@@ -359,13 +363,13 @@ class SqlTarget:
             return None
         return session.again(seconds / 2)
 
-    def _is_usable(self, session: Session) -> bool:
+    def _is_usable(self, session: TargetSession) -> bool:
         try:
             return not session.is_ended and self._dialect.stamp(session) == session.stamp
         except session.errors:
             return False
 
-    def _release(self, session: Session) -> None:
+    def _release(self, session: TargetSession) -> None:
         with self._lock:
             keep = session.is_clean and self._idle is None
             if keep:
@@ -385,10 +389,10 @@ class SqlTarget:
                 self._engines[seconds] = engine
         return engine
 
-    def _shape(self, session: Session, dataset: SqlDataset) -> TableShape:
+    def _shape(self, session: TargetSession, dataset: SqlDataset) -> TableShape:
         if dataset.table is None:
             raise TargetRefused(f"A dataset of source {self.name!r} is a query; only records of a table can be cleaned")
-        shape = Tables(session, self._dialect).find(dataset.table)
+        shape = TableShapes(session, self._dialect).find(dataset.table)
         if shape is None:
             raise DatasetMissing(self.name, f"table {dataset.table}", [f"table {table}" for table in self._names()])
         return shape
@@ -400,13 +404,13 @@ def _clause(shape: TableShape) -> sa.TableClause:
 
 def _dialect(name: str) -> Dialect:
     if name == "postgresql":
-        from connectors.sql.cleaning.postgresql import PostgreSql  # noqa: PLC0415 - needs psycopg, which is an extra
+        from connectors.sql.cleaning.postgresql import PostgreSqlDialect  # noqa: PLC0415 - needs psycopg, which is an extra
 
-        return PostgreSql()
+        return PostgreSqlDialect()
     if name == "mysql":
-        from connectors.sql.cleaning.mysql import MySql  # noqa: PLC0415 - needs PyMySQL, which is an extra
+        from connectors.sql.cleaning.mysql import MySqlDialect  # noqa: PLC0415 - needs PyMySQL, which is an extra
 
-        return MySql()
-    from connectors.sql.cleaning.sqlite import Sqlite  # noqa: PLC0415 - only one of them is needed
+        return MySqlDialect()
+    from connectors.sql.cleaning.sqlite import SqliteDialect  # noqa: PLC0415 - only one of them is needed
 
-    return Sqlite()
+    return SqliteDialect()

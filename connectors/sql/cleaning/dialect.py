@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Literal, Protocol
 
 import sqlalchemy as sa
 
-from connectors.sql.cells import Fragment, Link, TableColumn, TableShape, joined
-from connectors.sql.cleaning.session import Session
+from connectors.sql.cells import Fragment, TableColumn, TableLink, TableShape, joined
+from connectors.sql.cleaning.session import TargetSession
 from connectors.sql.columns import Kind
 from connectors.target import Cell
 
@@ -48,22 +48,22 @@ class Dialect(Protocol):
     def engine(self, source: str, url: sa.URL, root: Path, seconds: float) -> sa.Engine:
         """Create an engine whose connections may write. Raises DriverMissing and SourceMissing; does not connect."""
 
-    def stamp(self, session: Session) -> object:
+    def stamp(self, session: TargetSession) -> object:
         """A value that changes when a kept connection no longer leads to what the address means."""
 
-    def begin(self, session: Session, seconds: float) -> None:
+    def begin(self, session: TargetSession, seconds: float) -> None:
         """Begin a READ COMMITTED transaction that the database ends by itself: see `target.transaction`."""
 
-    def begin_reading(self, session: Session, seconds: float) -> None:
+    def begin_reading(self, session: TargetSession, seconds: float) -> None:
         """Begin a read-only transaction in which cells read the same as in one that writes."""
 
-    def commit(self, session: Session) -> None:
+    def commit(self, session: TargetSession) -> None:
         """Send COMMIT. Raises a driver's error, or NotCommitted if the database answered with a rollback."""
 
-    def shape(self, session: Session, schema: str | None, table: str) -> TableShape | None:
+    def shape(self, session: TargetSession, schema: str | None, table: str) -> TableShape | None:
         """The table as the catalogue describes it; None if it does not exist. Raises TargetRefused."""
 
-    def default_schema(self, session: Session) -> str | None:
+    def default_schema(self, session: TargetSession) -> str | None:
         """The schema of names without one."""
 
     def quoted(self, name: str) -> str:
@@ -89,7 +89,7 @@ class Dialect(Protocol):
     def is_any(self, column: TableColumn, cells: Sequence[Cell]) -> Fragment | None:
         """As `is_exactly`, for any of these cells and in few parameters; None if each cell needs its own condition."""
 
-    def refers(self, link: Link, to: Sequence[Sequence[Cell]]) -> Fragment:
+    def refers(self, link: TableLink, to: Sequence[Sequence[Cell]]) -> Fragment:
         """The condition that a row of the referring table refers to any of these, as the database compares them."""
 
     def relation(self, shape: TableShape) -> str:
@@ -98,14 +98,14 @@ class Dialect(Protocol):
     def wanted(self, column: TableColumn, kind: Kind, value: Any) -> Sequence[Fragment]:
         """The stored forms for which a scan returns this value, so that an index finds them."""
 
-    def transaction(self, session: Session) -> str | None: ...
+    def transaction(self, session: TargetSession) -> str | None: ...
 
-    def happened(self, session: Session, transaction: str) -> bool | None: ...
+    def happened(self, session: TargetSession, transaction: str) -> bool | None: ...
 
-    def identity(self, session: Session) -> str | None:
+    def identity(self, session: TargetSession) -> str | None:
         """The database's own name for itself; None where it has none."""
 
-    def place(self, session: Session, schema: str) -> str | None:
+    def place(self, session: TargetSession, schema: str) -> str | None:
         """The same for one schema, whatever the session's default is."""
 
     def code(self, error: Exception) -> str:
@@ -139,7 +139,7 @@ def any_of(
 
 
 def referring(
-    refers: Callable[[TableColumn, TableColumn, Cell, bool], Fragment], link: Link, to: Sequence[Sequence[Cell]]
+    refers: Callable[[TableColumn, TableColumn, Cell, bool], Fragment], link: TableLink, to: Sequence[Sequence[Cell]]
 ) -> Fragment:
     """The condition that a row refers to any of these; `refers` compares one of its columns with one cell."""
     conditions = []

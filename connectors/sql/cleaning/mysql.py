@@ -16,10 +16,10 @@ from pymysql.constants import CLIENT
 from sqlalchemy.pool import NullPool
 
 from connectors.sql.address import CONNECT_SECONDS
-from connectors.sql.cells import BYTES, TEXT, Fragment, Link, TableColumn, TableShape
+from connectors.sql.cells import BYTES, TEXT, Fragment, TableColumn, TableLink, TableShape
 from connectors.sql.cleaning.dialect import Unwritable, family, number_of, referring, uuid_of
 from connectors.sql.cleaning.outcomes import GONE
-from connectors.sql.cleaning.session import Session
+from connectors.sql.cleaning.session import TargetSession
 from connectors.sql.columns import Kind
 from connectors.sql.values import Wall
 from connectors.target import Cell, NotATable
@@ -62,7 +62,7 @@ _EXACT_CHARSETS = {"utf8mb4", "utf8mb3", "utf8", "ascii", "latin1"}
 """Charsets whose every text survives the way to utf8mb4 and back."""
 
 
-class MySql:
+class MySqlDialect:
     """Forms of columns: whole, decimal, float, double, bit, text, coded (text read as bytes), bytes, plain."""
 
     name: ClassVar[str] = "mysql"
@@ -104,11 +104,11 @@ class MySql:
 
         return engine
 
-    def stamp(self, session: Session) -> object:
+    def stamp(self, session: TargetSession) -> object:
         del session
         return None
 
-    def begin(self, session: Session, seconds: float) -> None:
+    def begin(self, session: TargetSession, seconds: float) -> None:
         quarter = seconds / 4
         whole_seconds = max(1, int(quarter))
         limits = {"innodb_lock_wait_timeout": max(1, int(quarter * 0.8))}
@@ -122,21 +122,21 @@ class MySql:
         session.send_once("SET SESSION " + ", ".join([timed, *(f"{name} = {value}" for name, value in limits.items())]))
         session.send("START TRANSACTION READ WRITE")
 
-    def begin_reading(self, session: Session, seconds: float) -> None:
+    def begin_reading(self, session: TargetSession, seconds: float) -> None:
         limit = f"max_statement_time = {seconds}"
         if not _is_mariadb(session):
             limit = f"max_execution_time = {max(1, round(seconds * 1000))}"
         session.send_once(f"SET SESSION {limit}")
         session.send("START TRANSACTION READ ONLY")
 
-    def commit(self, session: Session) -> None:
+    def commit(self, session: TargetSession) -> None:
         session.send("COMMIT")
 
-    def default_schema(self, session: Session) -> str | None:
+    def default_schema(self, session: TargetSession) -> str | None:
         schema = session.value("SELECT database()")
         return None if schema is None else str(schema)
 
-    def shape(self, session: Session, schema: str | None, table: str) -> TableShape | None:
+    def shape(self, session: TargetSession, schema: str | None, table: str) -> TableShape | None:
         name = ".".join(self.quoted(part) for part in (schema, table) if part)
         remembered, definition = session.remembered.get(name), self._definition(session, name)
         if definition is None:
@@ -160,7 +160,7 @@ class MySql:
         session.remembered[name] = (definition, shape)
         return shape
 
-    def _definition(self, session: Session, name: str) -> str | None:
+    def _definition(self, session: TargetSession, name: str) -> str | None:
         """The CREATE TABLE statement, without its counter; None if the table does not exist or is not visible."""
         try:
             rows = session.run(f"SHOW CREATE TABLE {name}").rows
@@ -235,7 +235,7 @@ class MySql:
             return " <=> ".join(f"CAST({text} AS BINARY)" for text in trimmed), bound
         return f"{name} <=> {mark}", bound
 
-    def refers(self, link: Link, to: Sequence[Sequence[Cell]]) -> Fragment:
+    def refers(self, link: TableLink, to: Sequence[Sequence[Cell]]) -> Fragment:
         return referring(self._refers, link, to)
 
     def _refers(self, column: TableColumn, to: TableColumn, cell: Cell, soft: bool) -> Fragment:  # noqa: FBT001 - mapped over
@@ -255,18 +255,18 @@ class MySql:
     def wanted(self, column: TableColumn, kind: Kind, value: Any) -> Sequence[Fragment]:
         return [("%s", (form,)) for form in _forms(value, kind, column)]
 
-    def transaction(self, session: Session) -> str | None:
+    def transaction(self, session: TargetSession) -> str | None:
         del session
         return None
 
-    def happened(self, session: Session, transaction: str) -> bool | None:
+    def happened(self, session: TargetSession, transaction: str) -> bool | None:
         del session, transaction
         return None
 
-    def identity(self, session: Session) -> str | None:
+    def identity(self, session: TargetSession) -> str | None:
         return self.place(session, str(self.default_schema(session)))
 
-    def place(self, session: Session, schema: str) -> str | None:
+    def place(self, session: TargetSession, schema: str) -> str | None:
         statement = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid')"
         rows = session.run(statement).rows
         return f"mysql:{rows[0][1]}:{schema}" if rows and rows[0][1] else None
@@ -276,7 +276,7 @@ class MySql:
         return str(number) if isinstance(number, int) and number else GONE
 
 
-def _is_mariadb(session: Session) -> bool:
+def _is_mariadb(session: TargetSession) -> bool:
     return "mariadb" in str(session.raw.get_server_info()).lower()
 
 

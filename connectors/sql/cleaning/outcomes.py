@@ -12,14 +12,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from connectors.sql.errors import ErrorContext
-from connectors.target import Outcome, TargetError
+from connectors.target import TargetError, TransactionOutcome
 
 Phase = Literal["before", "commit"]
 """`commit`: COMMIT had been sent."""
 GONE = ""
 NOT_COMMITTED = "not committed"
 
-N, A, P, C, T = Outcome.NOT_DONE, Outcome.UNKNOWN, Outcome.PAUSE, Outcome.CONFLICT, Outcome.TERMINAL
+N, A, P, C, T = (
+    TransactionOutcome.NOT_DONE,
+    TransactionOutcome.UNKNOWN,
+    TransactionOutcome.PAUSE,
+    TransactionOutcome.CONFLICT,
+    TransactionOutcome.TERMINAL,
+)
 
 
 @dataclass(frozen=True)
@@ -27,11 +33,11 @@ class Meaning:
     """Codes of a dialect, their outcomes before COMMIT was sent and after, and the reason in words."""
 
     codes: tuple[str, ...]
-    before: Outcome
-    commit: Outcome
+    before: TransactionOutcome
+    commit: TransactionOutcome
     reason: str
 
-    def at(self, phase: Phase) -> Outcome:
+    def at(self, phase: Phase) -> TransactionOutcome:
         return self.before if phase == "before" else self.commit
 
 
@@ -162,15 +168,15 @@ def _fits(listed: str, code: str, *, whole: bool) -> bool:
 
 _NO_RIGHT = "42501"
 _LEFT = {
-    Outcome.NOT_DONE: "The transaction was rolled back; it can be retried",
-    Outcome.UNKNOWN: "The outcome is unknown; check the target",
-    Outcome.PAUSE: "The transaction was rolled back; a person has to fix the cause first",
-    Outcome.CONFLICT: "The transaction was rolled back; it needs a new plan",
-    Outcome.TERMINAL: "The transaction was rolled back and can never succeed; check the plan",
+    TransactionOutcome.NOT_DONE: "The transaction was rolled back; it can be retried",
+    TransactionOutcome.UNKNOWN: "The outcome is unknown; check the target",
+    TransactionOutcome.PAUSE: "The transaction was rolled back; a person has to fix the cause first",
+    TransactionOutcome.CONFLICT: "The transaction was rolled back; it needs a new plan",
+    TransactionOutcome.TERMINAL: "The transaction was rolled back and can never succeed; check the plan",
 }
 
 
-def failed(place: ErrorContext, reason: str, outcome: Outcome, code: str = "") -> TargetError:
+def failed(place: ErrorContext, reason: str, outcome: TransactionOutcome, code: str = "") -> TargetError:
     suffix = f" ({code})" if code else ""
     sentence = f"Source {place.source!r} at {place.where} did not make the change: {reason}{suffix}. {_LEFT[outcome]}"
     return TargetError(sentence, outcome, code)
@@ -188,20 +194,20 @@ def target_error(place: ErrorContext, code: str, phase: Phase, error: Exception 
 
 
 def late(place: ErrorContext) -> TargetError:
-    return failed(place, "its time limit passed before it completed", Outcome.NOT_DONE)
+    return failed(place, "its time limit passed before it completed", TransactionOutcome.NOT_DONE)
 
 
 def over(place: ErrorContext, why: str) -> TargetError:
-    return failed(place, why, Outcome.NOT_DONE)
+    return failed(place, why, TransactionOutcome.NOT_DONE)
 
 
 def changed_shape(place: ErrorContext, table: str, column: str) -> TargetError:
-    return failed(place, f"table {table} no longer has a column {column!r}", Outcome.CONFLICT)
+    return failed(place, f"table {table} no longer has a column {column!r}", TransactionOutcome.CONFLICT)
 
 
 def no_table(place: ErrorContext, table: str) -> TargetError:
-    return failed(place, f"table {table} no longer exists", Outcome.CONFLICT)
+    return failed(place, f"table {table} no longer exists", TransactionOutcome.CONFLICT)
 
 
 def unwritable(place: ErrorContext, why: str) -> TargetError:
-    return failed(place, f"a value cannot be written ({why})", Outcome.TERMINAL)
+    return failed(place, f"a value cannot be written ({why})", TransactionOutcome.TERMINAL)

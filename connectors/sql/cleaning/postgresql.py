@@ -14,13 +14,13 @@ import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
 from connectors.sql.address import CONNECT_SECONDS, KEEPALIVES
-from connectors.sql.cells import TEXT, Fragment, Link, TableColumn, TableShape
+from connectors.sql.cells import TEXT, Fragment, TableColumn, TableLink, TableShape
 from connectors.sql.cleaning.dialect import NotCommitted, Unwritable, family, number_of, referring, uuid_of
 from connectors.sql.cleaning.outcomes import GONE, failed
-from connectors.sql.cleaning.session import Session
+from connectors.sql.cleaning.session import TargetSession
 from connectors.sql.columns import Kind
 from connectors.sql.values import Wall, forgiving_dates
-from connectors.target import Cell, NotATable, Outcome, TargetRefused
+from connectors.target import Cell, NotATable, TargetRefused, TransactionOutcome
 
 _TEXTS = (
     "SET LOCAL DateStyle = 'ISO, YMD'",
@@ -75,7 +75,7 @@ _NUMBER = "^[[:space:]]*[-+]?(0|[1-9][0-9]*)([.][0-9]*)?[[:space:]]*$"
 _WHICH = "SELECT pg_walfile_name(pg_current_wal_lsn())"
 
 
-class PostgreSql:
+class PostgreSqlDialect:
     """Parameters are sent as untyped texts, so that PostgreSQL reads each as its column's type."""
 
     name: ClassVar[str] = "postgresql"
@@ -117,11 +117,11 @@ class PostgreSql:
 
         return engine
 
-    def stamp(self, session: Session) -> object:
+    def stamp(self, session: TargetSession) -> object:
         del session
         return None
 
-    def begin(self, session: Session, seconds: float) -> None:
+    def begin(self, session: TargetSession, seconds: float) -> None:
         self._must_have_encoding(session)
         quarter = max(1, round(seconds * 250))
         limits = {
@@ -134,19 +134,19 @@ class PostgreSql:
         settings = [f"SET LOCAL {name} = {value}" for name, value in limits.items()]
         session.send("; ".join(["BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", *settings, *_TEXTS, _DURABLE]))
 
-    def begin_reading(self, session: Session, seconds: float) -> None:
+    def begin_reading(self, session: TargetSession, seconds: float) -> None:
         self._must_have_encoding(session)
         limit = f"SET LOCAL statement_timeout = {max(1, round(seconds * 1000))}"
         session.send("; ".join(["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", limit, *_TEXTS]))
 
-    def _must_have_encoding(self, session: Session) -> None:
+    def _must_have_encoding(self, session: TargetSession) -> None:
         if session.raw.info.parameter_status("server_encoding") == "SQL_ASCII":
             raise TargetRefused(
                 f"Source {session.place.source!r} at {session.place.where} uses the encoding SQL_ASCII, so its texts "
                 f"cannot be decoded. Nothing is cleaned there. Restore a dump of it into a UTF8 database"
             )
 
-    def commit(self, session: Session) -> None:
+    def commit(self, session: TargetSession) -> None:
         cursor = session.raw.cursor()
         try:
             cursor.execute("COMMIT")
@@ -155,11 +155,11 @@ class PostgreSql:
         finally:
             cursor.close()
 
-    def default_schema(self, session: Session) -> str | None:
+    def default_schema(self, session: TargetSession) -> str | None:
         schema = session.value("SELECT current_schema()")
         return None if schema is None else str(schema)
 
-    def shape(self, session: Session, schema: str | None, table: str) -> TableShape | None:
+    def shape(self, session: TargetSession, schema: str | None, table: str) -> TableShape | None:
         name = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, table) if part)
         remembered = session.remembered.get(name)
         if remembered is not None and remembered[0] == session.run(_SAME, (name,)).rows:
@@ -229,7 +229,7 @@ class PostgreSql:
         name, array = self.quoted(column.name), "{" + ",".join(map(_element, bound)) + "}"
         return f'({name} = ANY (%s) AND {name}::text COLLATE "C" = ANY (%s))', (array, array)
 
-    def refers(self, link: Link, to: Sequence[Sequence[Cell]]) -> Fragment:
+    def refers(self, link: TableLink, to: Sequence[Sequence[Cell]]) -> Fragment:
         return referring(self._refers, link, to)
 
     def _refers(self, column: TableColumn, to: TableColumn, cell: Cell, soft: bool) -> Fragment:  # noqa: FBT001 - mapped over
@@ -250,11 +250,11 @@ class PostgreSql:
         del column
         return [("%s", (text,)) for text in _texts(value, kind)]
 
-    def transaction(self, session: Session) -> str | None:
+    def transaction(self, session: TargetSession) -> str | None:
         transaction_id = session.value("SELECT pg_current_xact_id()::text")
         return f"{self._cluster(session)}/{self._timeline(session)}/{transaction_id}"
 
-    def happened(self, session: Session, transaction: str) -> bool | None:
+    def happened(self, session: TargetSession, transaction: str) -> bool | None:
         where, _, name = transaction.rpartition("/")
         if where != f"{self._cluster(session)}/{self._timeline(session)}":
             return None
@@ -263,22 +263,22 @@ class PostgreSql:
         except psycopg.errors.InvalidParameterValue:  # its number is in the future: this is another history
             return None
         if status == "in progress":
-            raise failed(session.place, "that transaction has not ended yet", Outcome.UNKNOWN)
+            raise failed(session.place, "that transaction has not ended yet", TransactionOutcome.UNKNOWN)
         return None if status is None else status == "committed"
 
-    def identity(self, session: Session) -> str | None:
+    def identity(self, session: TargetSession) -> str | None:
         return f"postgresql:{self._cluster(session)}:{session.value('SELECT current_database()')}"
 
-    def place(self, session: Session, schema: str) -> str | None:
+    def place(self, session: TargetSession, schema: str) -> str | None:
         return f"{self.identity(session)}/{schema}"
 
-    def _cluster(self, session: Session) -> str:
+    def _cluster(self, session: TargetSession) -> str:
         """The system identifier or, where the user may not read it, the database's number in its cluster."""
         if session.value("SELECT has_function_privilege('pg_control_system()', 'execute')"):
             return str(session.value("SELECT system_identifier FROM pg_control_system()"))
         return f"oid-{session.value('SELECT oid FROM pg_database WHERE datname = current_database()')}"
 
-    def _timeline(self, session: Session) -> str:
+    def _timeline(self, session: TargetSession) -> str:
         if session.value("SELECT pg_is_in_recovery()"):
             return "standby"
         return str(session.value(_WHICH))[:8]

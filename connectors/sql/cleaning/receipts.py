@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from connectors.sql.cells import Fragment, chunks
 from connectors.sql.cleaning import trust
 from connectors.sql.cleaning.dialect import Dialect
-from connectors.sql.cleaning.session import Session
+from connectors.sql.cleaning.session import TargetSession
 from connectors.target import Receipt
 
 RECEIPTS, OWNER = "reconcile_receipts", "reconcile_owner"
@@ -70,7 +70,7 @@ class OurTables:
     def _relation(self, name: str) -> str:
         return self._receipts if name == RECEIPTS else self._owner
 
-    def check(self, session: Session, name: str) -> None:
+    def check(self, session: TargetSession, name: str) -> None:
         """Raise TableNotOurs if this table exists and is not as we create it."""
         trust.check(
             lambda sql, bound: session.run(sql, bound).rows,
@@ -81,7 +81,7 @@ class OurTables:
             self.create_statements()[name],
         )
 
-    def hold(self, session: Session) -> None:
+    def hold(self, session: TargetSession) -> None:
         """Check the receipts and keep them so until the transaction ends. MariaDB and MySQL have no lock against new
         triggers, but run those with the rights of their authors; they are not checked again."""
         if self._dialect.name == "postgresql":
@@ -89,7 +89,7 @@ class OurTables:
         if self._dialect.name != "mysql":
             self.check(session, RECEIPTS)
 
-    def insert(self, session: Session, receipts: Sequence[Receipt]) -> bool:
+    def insert(self, session: TargetSession, receipts: Sequence[Receipt]) -> bool:
         """Return True if all of them are new. If not, some may be inserted: roll the savepoint back.
 
         Waits for a transaction that is inserting the same ones, as long as the database allows.
@@ -110,7 +110,7 @@ class OurTables:
         marks = ", ".join([f"({self._marks(_COLUMNS)})"] * len(receipts))
         return f"{into}VALUES {marks}", tuple(value for receipt in receipts for value in _values(receipt))
 
-    def _inserted(self, session: Session, sql: str, bound: Sequence[object]) -> bool:
+    def _inserted(self, session: TargetSession, sql: str, bound: Sequence[object]) -> bool:
         try:
             session.run(sql, bound)
         except session.errors as error:
@@ -119,7 +119,7 @@ class OurTables:
             return False
         return True
 
-    def seal(self, session: Session, receipts: Sequence[Receipt]) -> int:
+    def seal(self, session: TargetSession, receipts: Sequence[Receipt]) -> int:
         """Write the `after` of these rows; return the number of rows written."""
         size = _AT_ONCE if self._dialect.receipts_given else _UPDATES_AT_ONCE
         batches = chunks(sorted(receipts, key=lambda receipt: receipt.key), size)
@@ -139,7 +139,7 @@ class OurTables:
     def _are_many(self, receipts: Sequence[Receipt]) -> bool:
         return bool(self._dialect.receipts_given) and len(receipts) > _FEW
 
-    def find(self, session: Session, keys: Iterable[str]) -> dict[str, Receipt]:
+    def find(self, session: TargetSession, keys: Iterable[str]) -> dict[str, Receipt]:
         by_key: dict[str, Receipt] = {}
         for batch in chunks(sorted(set(keys)), _AT_ONCE):
             sql = f"SELECT {self._all} FROM {self._receipts} WHERE {self._names['key']} IN ({self._marks(batch)})"
@@ -148,7 +148,7 @@ class OurTables:
                 by_key[receipt.key] = receipt
         return by_key
 
-    def row(self, session: Session) -> OwnerRow | None:
+    def row(self, session: TargetSession) -> OwnerRow | None:
         """The owner's row of an existing table; None if it has none."""
         columns = self._list(("store", "epoch", "ratchet", "identity"))
         rows = session.run(f"SELECT {columns} FROM {self._owner} WHERE {self._row}").rows
@@ -158,7 +158,7 @@ class OurTables:
         owner = (str(store), int(epoch), int(ratchet)) if store else None
         return OwnerRow(owner, str(identity).removeprefix(_MARK), not str(identity).startswith(_MARK))
 
-    def name_it(self, session: Session, identity: str, before: OurTables | None, *, mark: bool) -> None:
+    def name_it(self, session: TargetSession, identity: str, before: OurTables | None, *, mark: bool) -> None:
         """Insert the owner's row, without an owner and under a random name, if there is none; `mark`: see `adopt`.
 
         `before` is where an older version kept these tables: we take over its receipts, and its owner unless that row
@@ -177,7 +177,7 @@ class OurTables:
         if is_new and before is not None:
             self._take_over(session, before)
 
-    def _take_over(self, session: Session, before: OurTables) -> None:
+    def _take_over(self, session: TargetSession, before: OurTables) -> None:
         """Copy its receipts; wait for transactions that are still writing some."""
         columns, waiting = f"{self._all}, {self._names['at']}", " LOCK IN SHARE MODE"
         if self._dialect.name == "postgresql":
@@ -190,7 +190,7 @@ class OurTables:
         )
 
     def adopt(
-        self, session: Session, to: tuple[str, int, int], instead_of: tuple[str, int, int] | None, *, mark: bool
+        self, session: TargetSession, to: tuple[str, int, int], instead_of: tuple[str, int, int] | None, *, mark: bool
     ) -> bool:
         """Return True if the owner was `instead_of` and is `to` now. `mark`: from now on for its own schema only."""
         sign, names = self._dialect.mark, ("store", "epoch", "ratchet")

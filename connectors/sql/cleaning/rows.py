@@ -14,12 +14,12 @@ import sqlalchemy as sa
 from sqlalchemy.sql.elements import quoted_name
 
 from connectors.errors import ValueDoesNotFit
-from connectors.sql.cells import Fragment, Link, TableColumn, TableShape, chunks, joined, row_order
+from connectors.sql.cells import Fragment, TableColumn, TableLink, TableShape, chunks, joined, row_order
 from connectors.sql.cleaning.dialect import Dialect
 from connectors.sql.cleaning.outcomes import changed_shape, no_table
-from connectors.sql.cleaning.session import Session
+from connectors.sql.cleaning.session import TargetSession
 from connectors.sql.columns import Kind, SqlColumn, columns
-from connectors.sql.reading import ROWS, AnswerColumn, Reading
+from connectors.sql.reading import ROWS, AnswerColumn, AnswerReader
 from connectors.sql.settings import SqlDataset
 from connectors.target import Cell, Reference, Row, RowName, TargetRefused
 
@@ -27,10 +27,10 @@ CONDITIONS_AT_ONCE = 100
 """Conditions over several columns: SQLite refuses one that is nested deeper than 1,000."""
 
 
-class Tables:
+class TableShapes:
     """The shapes of tables by their names. While a transaction has read a table, its columns cannot go away."""
 
-    def __init__(self, session: Session, dialect: Dialect) -> None:
+    def __init__(self, session: TargetSession, dialect: Dialect) -> None:
         self._session, self._dialect = session, dialect
         self._shapes: dict[str, TableShape] = {}
         self._selects: dict[str, str] = {}
@@ -87,7 +87,7 @@ class Tables:
                 "table has no primary key. Add one, or don't clean records to which these rows refer"
             )
         ours, theirs = self.columns(shape, reference.columns), self.columns(parent, reference.to_columns)
-        link = Link(shape, ours, parent, theirs, soft=reference.soft)
+        link = TableLink(shape, ours, parent, theirs, soft=reference.soft)
         order = ", ".join(map(self._dialect.quoted, shape.key))
         rows_by_name: dict[RowName, Row] = {}
         for batch in chunks(list(dict.fromkeys(cells for cells in to if None not in cells)), CONDITIONS_AT_ONCE):
@@ -124,12 +124,12 @@ _IDS_AT_ONCE = 500
 _LONG_IDS_AT_ONCE = 100
 
 
-class Records:
+class TargetRecords:
     """The records of one dataset, within one read-only transaction."""
 
-    def __init__(self, session: Session, dialect: Dialect, dataset: SqlDataset, shape: TableShape) -> None:
+    def __init__(self, session: TargetSession, dialect: Dialect, dataset: SqlDataset, shape: TableShape) -> None:
         self._session, self._dialect, self._dataset, self._shape = session, dialect, dataset, shape
-        self._tables = Tables(session, dialect)
+        self._tables = TableShapes(session, dialect)
         base = sa.table(
             quoted_name(shape.table, quote=True), schema=shape.schema and quoted_name(shape.schema, quote=True)
         )
@@ -256,7 +256,7 @@ class Records:
 
     def _scanned(self, columns: Sequence[SqlColumn], rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
         answer = [AnswerColumn(column.name, column.kind, self._dataset.declared(column.name)) for column in columns]
-        reading = Reading(answer, self._dataset.notation, self._session.place)
+        reading = AnswerReader(answer, self._dataset.notation, self._session.place)
         try:
             scanned: list[dict[str, Any]] = reading.rows(rows).to_pylist()
         finally:

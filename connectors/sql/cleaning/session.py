@@ -30,7 +30,7 @@ class StatementResult:
     count: int
 
 
-class Session:
+class TargetSession:
     """A connection in use. After `until`, in seconds of `time.monotonic`, it sends nothing more."""
 
     def __init__(self, connection: sa.Connection, place: ErrorContext, seconds: float) -> None:
@@ -63,7 +63,7 @@ class Session:
         """Return True if it was stopped from outside."""
         return read_of(self.connection).ended
 
-    def again(self, seconds: float) -> Session:
+    def again(self, seconds: float) -> TargetSession:
         """The same connection with a new time limit."""
         self.until = time.monotonic() + seconds
         return self

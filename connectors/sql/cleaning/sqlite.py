@@ -15,9 +15,20 @@ import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
 from connectors.sql.address import sqlite_file
-from connectors.sql.cells import BAD_TEXT, BYTES, INTEGER, REAL, TEXT, Fragment, Link, TableColumn, TableShape, joined
+from connectors.sql.cells import (
+    BAD_TEXT,
+    BYTES,
+    INTEGER,
+    REAL,
+    TEXT,
+    Fragment,
+    TableColumn,
+    TableLink,
+    TableShape,
+    joined,
+)
 from connectors.sql.cleaning.dialect import Unwritable, any_of, number_of, uuid_of
-from connectors.sql.cleaning.session import Session
+from connectors.sql.cleaning.session import TargetSession
 from connectors.sql.columns import Kind
 from connectors.sql.values import NotUtf8, Wall, decoded
 from connectors.target import Cell, NotATable, TargetRefused
@@ -35,7 +46,7 @@ _GENERATED = (2, 3)
 _HIDDEN = 1
 
 
-class Sqlite:
+class SqliteDialect:
     """A lock covers the whole file: BEGIN IMMEDIATE waits until there is no other writer."""
 
     name: ClassVar[str] = "sqlite"
@@ -74,7 +85,7 @@ class Sqlite:
 
         return engine
 
-    def stamp(self, session: Session) -> object:
+    def stamp(self, session: TargetSession) -> object:
         stamp = session.stamp  # a connection keeps its file, even if another file takes its name
         path = stamp[0] if isinstance(stamp, tuple) else self._file(session)
         try:
@@ -83,32 +94,32 @@ class Sqlite:
             return None
         return path, status.st_dev, status.st_ino
 
-    def begin(self, session: Session, seconds: float) -> None:
+    def begin(self, session: TargetSession, seconds: float) -> None:
         self._must_be_utf8(session)
         session.send_once(f"PRAGMA busy_timeout = {max(1, round(seconds * 250))}")
         session.send("BEGIN IMMEDIATE")
 
-    def begin_reading(self, session: Session, seconds: float) -> None:
+    def begin_reading(self, session: TargetSession, seconds: float) -> None:
         del seconds
         self._must_be_utf8(session)
         session.send("PRAGMA query_only = ON")
         session.send("BEGIN DEFERRED")
 
-    def _must_be_utf8(self, session: Session) -> None:
+    def _must_be_utf8(self, session: TargetSession) -> None:
         if session.value("PRAGMA encoding") != "UTF-8":
             raise TargetRefused(
                 f"Source {session.place.source!r} at {session.place.where} keeps its text in UTF-16, so its cells "
                 f"cannot be read back byte for byte. Nothing is cleaned there. Make a UTF-8 copy with .dump"
             )
 
-    def commit(self, session: Session) -> None:
+    def commit(self, session: TargetSession) -> None:
         session.send("COMMIT")
 
-    def default_schema(self, session: Session) -> str | None:
+    def default_schema(self, session: TargetSession) -> str | None:
         del session
         return None
 
-    def shape(self, session: Session, schema: str | None, table: str) -> TableShape | None:
+    def shape(self, session: TargetSession, schema: str | None, table: str) -> TableShape | None:
         if schema not in (None, "main"):
             return None
         version = session.value("PRAGMA schema_version")
@@ -135,7 +146,7 @@ class Sqlite:
         session.remembered[table] = (version, shape)
         return shape
 
-    def _unique(self, session: Session, table: str, columns: Sequence[TableColumn]) -> tuple[str, ...]:
+    def _unique(self, session: TargetSession, table: str, columns: Sequence[TableColumn]) -> tuple[str, ...]:
         required = {column.name for column in columns if not column.nullable}
         candidates = []
         for row in session.run(f"PRAGMA index_list({self.quoted(table)})").rows:
@@ -193,7 +204,7 @@ class Sqlite:
     def search_value(self, column: TableColumn, cell: Cell) -> Fragment:
         return self.written(column, cell)
 
-    def refers(self, link: Link, to: Sequence[Sequence[Cell]]) -> Fragment:
+    def refers(self, link: TableLink, to: Sequence[Sequence[Cell]]) -> Fragment:
         if link.soft:
             conditions = [joined(list(map(self._names, link.columns, link.to_columns, cells)), " AND ") for cells in to]
             return joined([(f"({sql})", bound) for sql, bound in conditions], " OR ")
@@ -227,24 +238,24 @@ class Sqlite:
         del column
         return [("?", (form,)) for form in _stored(value, kind)]
 
-    def transaction(self, session: Session) -> str | None:
+    def transaction(self, session: TargetSession) -> str | None:
         del session
         return None
 
-    def happened(self, session: Session, transaction: str) -> bool | None:
+    def happened(self, session: TargetSession, transaction: str) -> bool | None:
         del session, transaction
         return None
 
-    def identity(self, session: Session) -> str | None:
+    def identity(self, session: TargetSession) -> str | None:
         path = self._file(session)
         status = path.stat()
         return f"sqlite:{status.st_dev}:{status.st_ino}:{path}"
 
-    def place(self, session: Session, schema: str) -> str | None:
+    def place(self, session: TargetSession, schema: str) -> str | None:
         del schema
         return self.identity(session)
 
-    def _file(self, session: Session) -> Path:
+    def _file(self, session: TargetSession) -> Path:
         return Path(str(session.value("SELECT file FROM pragma_database_list WHERE name = 'main'")))
 
     def code(self, error: Exception) -> str:

@@ -22,15 +22,14 @@ from connectors.sql.cells import Fragment, TableColumn, TableShape, chunks, join
 from connectors.sql.cleaning.dialect import Dialect, NotCommitted, Unwritable
 from connectors.sql.cleaning.outcomes import Phase, late, over, target_error, unwritable
 from connectors.sql.cleaning.receipts import OurTables
-from connectors.sql.cleaning.rows import CONDITIONS_AT_ONCE, Tables
-from connectors.sql.cleaning.session import Session
+from connectors.sql.cleaning.rows import CONDITIONS_AT_ONCE, TableShapes
+from connectors.sql.cleaning.session import TargetSession
 from connectors.sql.witness.base import Counting, Kind, Statements, begin_witness
 from connectors.target import (
     Cell,
     Cells,
     Change,
     Image,
-    Outcome,
     Receipt,
     ReceiptStands,
     Reference,
@@ -39,6 +38,7 @@ from connectors.target import (
     RowsDiffer,
     TargetError,
     TargetRefused,
+    TransactionOutcome,
     Unplanned,
     Witness,
 )
@@ -49,11 +49,13 @@ ROWS_AT_ONCE = 500
 class SqlWork:
     """See the port. The transaction is already begun; the caller ends it."""
 
-    def __init__(self, session: Session, dialect: Dialect, find_tables: Callable[[Session, str], OurTables]) -> None:
+    def __init__(
+        self, session: TargetSession, dialect: Dialect, find_tables: Callable[[TargetSession, str], OurTables]
+    ) -> None:
         self._session, self._dialect, self._find_tables = session, dialect, find_tables
         self._ours: dict[str, OurTables] = {}
         """Our own tables, by the table whose receipts they keep."""
-        self._tables = Tables(session, dialect)
+        self._tables = TableShapes(session, dialect)
         self._depth = 0
         self._final_error: TargetError | None = None
         self._failed: TargetError | None = None
@@ -246,7 +248,7 @@ class SqlWork:
             raise late(self._session.place)
 
     def _ended(self, error: TargetError) -> TargetError:
-        if not self._depth or error.outcome not in (Outcome.CONFLICT, Outcome.TERMINAL):
+        if not self._depth or error.outcome not in (TransactionOutcome.CONFLICT, TransactionOutcome.TERMINAL):
             self._final_error = error
         else:
             self._failed = error

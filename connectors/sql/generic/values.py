@@ -26,7 +26,7 @@ from sqlalchemy.dialects import mssql
 
 from connectors.coerce import INSTANT, in_zone
 from connectors.declared import Declared
-from connectors.sql.reading import AnswerColumn, Kind, Reading
+from connectors.sql.reading import AnswerColumn, AnswerReader, Kind
 from connectors.sql.values import DIGITS, OUTSIDE, ArrowColumn, Unfit
 
 
@@ -133,7 +133,7 @@ def answer_column(column: GenericColumn, declared: Declared | None) -> AnswerCol
     return AnswerColumn(column.name, kind, declared)
 
 
-class GenericReading(Reading):
+class GenericReading(AnswerReader):
     def _to_arrow(self, values: Sequence[Any], column: AnswerColumn) -> ArrowColumn:
         if isinstance(column.kind, Moment):
             return _moments(values, column.kind.zone)

@@ -37,7 +37,7 @@ THE_MOMENT = "the time at which the rule begins"
 
 @dataclass(frozen=True)
 class Warehouse:
-    """What a warehouse compares exactly as we do, in templates of SQL; `{0}` is a column.
+    """Comparisons that a warehouse makes exactly as we do, as templates of SQL; `{0}` is a column.
 
     `instants` are its types of times that have a zone without saying so. `instant` and `wall` make a time with a zone,
     or a naive one in UTC, the type that the dialect compares; both count up to `fraction` decimals of a second.

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from connectors.sql.cleaning.dialect import Dialect
-from connectors.sql.cleaning.rows import Tables
-from connectors.sql.cleaning.session import Session
+from connectors.sql.cleaning.rows import TableShapes
+from connectors.sql.cleaning.session import TargetSession
 from connectors.target import Change, Witness
 
 Kind = Literal["insert", "update", "delete"]
@@ -28,9 +28,9 @@ class Counting:
     `related` are more tables in which nothing but these changes may happen. `triggers`: the plan knows of triggers.
     """
 
-    session: Session
+    session: TargetSession
     dialect: Dialect
-    tables: Tables
+    tables: TableShapes
     changes: Sequence[Change]
     statements: Statements
     related: Sequence[str]

@@ -25,12 +25,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from connectors.sql.catalogue.mysql import sees_every_table
-from connectors.sql.cells import Link, TableColumn, TableShape, chunks
+from connectors.sql.cells import TableColumn, TableLink, TableShape, chunks
 from connectors.sql.cleaning.outcomes import failed
 from connectors.sql.cleaning.rows import CONDITIONS_AT_ONCE
-from connectors.sql.cleaning.session import Session
+from connectors.sql.cleaning.session import TargetSession
 from connectors.sql.witness.base import Counting, Statements
-from connectors.target import Cell, Cells, Image, Outcome, TargetRefused, Unplanned
+from connectors.target import Cell, Cells, Image, TargetRefused, TransactionOutcome, Unplanned
 
 _TOKENS = re.compile(
     r"--\s[^\n]*|\#[^\n]*|/\*.*?(?:\*/|$)|'(?:[^'\\]|''|\\.)*'|\"(?:[^\"\\]|\"\"|\\.)*\"|`(?:[^`]|``)*`|[\w$@]+|[^\s]",
@@ -67,7 +67,7 @@ _PLAIN = """
 """
 
 
-def stays_elsewhere(session: Session, schema: str, body: str, plan: Collection[str]) -> bool:
+def stays_elsewhere(session: TargetSession, schema: str, body: str, plan: Collection[str]) -> bool:
     """Return True if a trigger of a table in `schema` certainly changes none of the tables `plan` (bare names)."""
     tokens = [token for token in map(_plain, _TOKENS.findall(body)) if token]
     words = [token.lower() for token in tokens]
@@ -154,7 +154,7 @@ _Rows = Counter[tuple[tuple[str, Cell], ...]]
 class _Referring:
     """The rows that referred to changed ones by one foreign key, as they were before."""
 
-    link: Link
+    link: TableLink
     to: Sequence[tuple[Cell, ...]]
     rows: _Rows
 
@@ -196,7 +196,11 @@ class MySqlWitness:
         """
         entries = self._undo_entries()
         if entries is None:
-            raise failed(self._session.place, "the server's report of its transactions was cut short", Outcome.NOT_DONE)
+            raise failed(
+                self._session.place,
+                "the server's report of its transactions was cut short",
+                TransactionOutcome.NOT_DONE,
+            )
         counted = entries - (self._entries or 0)
         least, most = self._expected(images)
         return max(counted - most - by_triggers, least - counted, 0)
@@ -265,7 +269,7 @@ class MySqlWitness:
         shape = self._counting.tables.named(table)
         return bool(self._session.value(_VERSIONED, (shape.schema, shape.table)))
 
-    def _links_to(self, table: str) -> list[Link]:
+    def _links_to(self, table: str) -> list[TableLink]:
         """The foreign keys that refer to any key of a table."""
         parent = self._counting.tables.named(table)
         columns: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -277,7 +281,7 @@ class MySqlWitness:
             shape = self._counting.tables.named(child)
             referring_columns = self._counting.tables.columns(shape, [pair[0] for pair in pairs])
             to = self._counting.tables.columns(parent, [pair[1] for pair in pairs])
-            links.append(Link(shape, referring_columns, parent, to, soft=False))
+            links.append(TableLink(shape, referring_columns, parent, to, soft=False))
         return links
 
     def _read_referring(self) -> list[_Referring]:
@@ -285,7 +289,7 @@ class MySqlWitness:
             _Referring(link, to, self._rows(link, to)) for link in self._links if (to := self._values_referred_to(link))
         ]
 
-    def _values_referred_to(self, link: Link) -> list[tuple[Cell, ...]]:
+    def _values_referred_to(self, link: TableLink) -> list[tuple[Cell, ...]]:
         """The cells of the rows to change in the columns that this foreign key refers to."""
         cells = (
             tuple(change.before.get(column.name) for column in link.to_columns)
@@ -294,7 +298,7 @@ class MySqlWitness:
         )
         return list(dict.fromkeys(value for value in cells if None not in value))
 
-    def _rows(self, link: Link, to: Sequence[tuple[Cell, ...]]) -> _Rows:
+    def _rows(self, link: TableLink, to: Sequence[tuple[Cell, ...]]) -> _Rows:
         tables, dialect, rows = self._counting.tables, self._counting.dialect, _Rows()
         for batch in chunks(list(to), CONDITIONS_AT_ONCE):
             where, bound = dialect.refers(link, batch)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from connectors.sql.cleaning.outcomes import failed
 from connectors.sql.witness.base import Counting, Statements
-from connectors.target import Image, Outcome, Unplanned
+from connectors.target import Image, TransactionOutcome, Unplanned
 
 _COUNTS = """
     SELECT coalesce(pg_catalog.pg_partition_root(c.oid)::oid, c.oid),
@@ -71,7 +71,7 @@ class PostgreSqlWitness:
                 self._session.place,
                 "PostgreSQL's setting track_counts is off for this user, so Reconcile cannot check its changes; "
                 "switch it on",
-                Outcome.PAUSE,
+                TransactionOutcome.PAUSE,
             )
         self._before = self._counts()
         self._statements: Statements = counting.statements.copy()

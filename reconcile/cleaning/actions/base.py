@@ -41,7 +41,7 @@ class ValueChanged(AsksPerson):
         )
 
 
-class TooManyRows(AsksPerson):
+class PlanTooLarge(AsksPerson):
     """One group would change more rows than a plan may have."""
 
     def __init__(self, limit: int) -> None:
@@ -64,7 +64,7 @@ class CurrentRecord:
 
 
 @dataclass(frozen=True)
-class Members:
+class GroupMembers:
     """A group to clean: the `keeper` stays; `surplus` is in the order of `keep`.
 
     A discrepancy has no keeper; its records to clean are `surplus`. Only actions without `needs_keeper` get one.
@@ -149,5 +149,5 @@ class Action(Protocol):
     def check(self, settings: Any, place: ActionTable) -> list[str]:
         """Return why these settings cannot work there, one sentence each; empty if they can."""
 
-    def changes(self, group: Members, settings: Any, place: ActionTable) -> ActionPlan:
+    def changes(self, group: GroupMembers, settings: Any, place: ActionTable) -> ActionPlan:
         """Return the changes of the group's rows, the same in every process; raises NotPlannable."""

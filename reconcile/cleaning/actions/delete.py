@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from connectors.target import Change
-from reconcile.cleaning.actions.base import ActionPlan, ActionTable, Effect, Members
+from reconcile.cleaning.actions.base import ActionPlan, ActionTable, Effect, GroupMembers
 from rules.cleaning import Clean, Verb
 
 
@@ -31,7 +31,7 @@ class Delete:
     def check(self, settings: DeleteSettings, place: ActionTable) -> list[str]:  # noqa: ARG002 - the port's
         return []
 
-    def changes(self, group: Members, settings: DeleteSettings, place: ActionTable) -> ActionPlan:  # noqa: ARG002 - the port's
+    def changes(self, group: GroupMembers, settings: DeleteSettings, place: ActionTable) -> ActionPlan:  # noqa: ARG002 - the port's
         return ActionPlan(
             changes=tuple(Change(record.row.name, record.row.cells, None, "surplus") for record in group.surplus),
             effects=tuple(Effect(record.name, self.name) for record in group.surplus),

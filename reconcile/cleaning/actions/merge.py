@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from connectors.target import Cell, Change
 from reconcile.cleaning.actions import values
-from reconcile.cleaning.actions.base import ActionPlan, ActionTable, CurrentRecord, Effect, Members
+from reconcile.cleaning.actions.base import ActionPlan, ActionTable, CurrentRecord, Effect, GroupMembers
 from reconcile.cleaning.actions.values import Values
 from rules.cleaning import Clean, Verb
 from rules.document.mistakes import listed
@@ -127,7 +127,7 @@ class Merge:
                 )
         return wrong
 
-    def changes(self, group: Members, settings: MergeSettings, place: ActionTable) -> ActionPlan:
+    def changes(self, group: GroupMembers, settings: MergeSettings, place: ActionTable) -> ActionPlan:
         assert group.keeper is not None  # noqa: S101 - merge needs one
         records = (group.keeper, *group.surplus)
         positions = {record.name: position for position, record in enumerate(records)}

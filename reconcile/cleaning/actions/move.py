@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from connectors.target import Cell, Change, RowName, TableFacts
-from reconcile.cleaning.actions.base import ActionPlan, ActionTable, CurrentRecord, Effect, Members, NotPlannable
+from reconcile.cleaning.actions.base import ActionPlan, ActionTable, CurrentRecord, Effect, GroupMembers, NotPlannable
 from reconcile.cleaning.actions.constants import unfit
 from rules.cleaning import Clean, Verb
 from rules.document.mistakes import listed
@@ -49,7 +49,7 @@ class Move:
             return [f"table `{settings.to}` (`to`) does not exist; create it: {definition(place.table, settings.to)}"]
         return _differences(place.table, to)
 
-    def changes(self, group: Members, settings: MoveSettings, place: ActionTable) -> ActionPlan:
+    def changes(self, group: GroupMembers, settings: MoveSettings, place: ActionTable) -> ActionPlan:
         to = place.other(settings.to)
         if to is None:
             raise NotPlannable(

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from connectors.target import Change
 from reconcile.cleaning.actions import values
-from reconcile.cleaning.actions.base import ActionPlan, ActionTable, Effect, Members
+from reconcile.cleaning.actions.base import ActionPlan, ActionTable, Effect, GroupMembers
 from reconcile.cleaning.actions.values import Values
 from rules.cleaning import Clean, Verb
 from rules.document.mistakes import listed
@@ -53,7 +53,7 @@ class Set:
             wrong.append("`references: capture` deletes rows with the surplus, but `set` deletes nothing; remove it")
         return wrong
 
-    def changes(self, group: Members, settings: SetSettings, place: ActionTable) -> ActionPlan:
+    def changes(self, group: GroupMembers, settings: SetSettings, place: ActionTable) -> ActionPlan:
         changes, effects = [], []
         effect = f"{self.name}:{','.join(sorted(settings.values))}"
         for record in group.surplus:

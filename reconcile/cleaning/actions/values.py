@@ -28,19 +28,19 @@ _SAID = ("true", "false")
 
 
 @dataclass(frozen=True)
-class Field:
+class FieldPlaceholder:
     """A placeholder for a column of one of the two records."""
 
     of: Literal["keeper", "record"]
     column: str
 
 
-def parts(text: str) -> tuple[str | Field, ...]:
+def parts(text: str) -> tuple[str | FieldPlaceholder, ...]:
     """Split a value into texts and fields; raises ValueError for other braces."""
-    pieces: list[str | Field] = []
+    pieces: list[str | FieldPlaceholder] = []
     end = 0
     for match in _FIELD.finditer(text):
-        pieces += [text[end : match.start()], Field(match[1], match[2])]  # type: ignore[arg-type] # one of the two
+        pieces += [text[end : match.start()], FieldPlaceholder(match[1], match[2])]  # type: ignore[arg-type] # one of the two
         end = match.end()
     pieces.append(text[end:])
     if any(isinstance(piece, str) and ("{{" in piece or "{%" in piece or "}}" in piece) for piece in pieces):
@@ -81,7 +81,7 @@ def mistakes(values: Mapping[str, str | None], place: ActionTable, setting: str)
     for column, text in values.items():
         written = parts(text or "")
         for part in written:
-            if isinstance(part, Field) and part.column not in known_columns:
+            if isinstance(part, FieldPlaceholder) and part.column not in known_columns:
                 near = suggestion(part.column, known_columns)
                 yield f"`{setting}` sets `{column}` from `{part.of}.{part.column}`, which is not a column; {near}"
         if (facts := place.column(column)) is None:
@@ -90,7 +90,7 @@ def mistakes(values: Mapping[str, str | None], place: ActionTable, setting: str)
             yield f"`{setting}` sets `{column}` to null, which the table does not allow; write a value"
         if text is not None and not _is_boolean(column, text, place):
             constant = "".join(part for part in written if isinstance(part, str))
-            is_whole = not any(isinstance(part, Field) for part in written)
+            is_whole = not any(isinstance(part, FieldPlaceholder) for part in written)
             if reason := unfit(constant, facts, is_whole=is_whole):
                 yield f"`{setting}` sets `{column}` {reason}"
 
@@ -98,12 +98,12 @@ def mistakes(values: Mapping[str, str | None], place: ActionTable, setting: str)
 def columns_of(values: Mapping[str, str | None]) -> Iterator[str]:
     """Yield the columns that these values read from either record."""
     for text in values.values():
-        yield from (part.column for part in parts(text or "") if isinstance(part, Field))
+        yield from (part.column for part in parts(text or "") if isinstance(part, FieldPlaceholder))
 
 
 def keeper_columns(values: Mapping[str, str | None]) -> list[str]:
     """Return the columns that these values read from the keeper."""
-    fields = (part for text in values.values() for part in parts(text or "") if isinstance(part, Field))
+    fields = (part for text in values.values() for part in parts(text or "") if isinstance(part, FieldPlaceholder))
     return [field.column for field in fields if field.of == "keeper"]
 
 
@@ -145,10 +145,10 @@ def _check_pointers(
         )
 
 
-def _id_of_keeper(text: str | None, place: ActionTable) -> Field | None:
+def _id_of_keeper(text: str | None, place: ActionTable) -> FieldPlaceholder | None:
     """Return the placeholder that is the whole value, if it is a column of the keeper's id."""
     match parts(text or ""):
-        case (Field("keeper", column) as field,) if column in (*place.id, *place.table.primary_key):
+        case (FieldPlaceholder("keeper", column) as field,) if column in (*place.id, *place.table.primary_key):
             return field
     return None
 
@@ -170,7 +170,7 @@ def _cell(
     if _is_boolean(column, text, place):
         return "t", "1" if text.lower() == "true" else "0"  # every database reads it as a boolean
     written = parts(text)
-    if len(written) == 1 and isinstance(written[0], Field):
+    if len(written) == 1 and isinstance(written[0], FieldPlaceholder):
         return copied(_owner(written[0], record, keeper), written[0].column, column, place)
     return "t", "".join(piece if isinstance(piece, str) else _text(piece, record, keeper) or "" for piece in written)
 
@@ -190,11 +190,11 @@ def copied(owner: CurrentRecord, source: str, column: str, place: ActionTable) -
     return None if text is None else ("t", text)
 
 
-def _text(field: Field, record: CurrentRecord, keeper: CurrentRecord | None) -> str | None:
+def _text(field: FieldPlaceholder, record: CurrentRecord, keeper: CurrentRecord | None) -> str | None:
     return _written(_owner(field, record, keeper), field.column)
 
 
-def _owner(field: Field, record: CurrentRecord, keeper: CurrentRecord | None) -> CurrentRecord:
+def _owner(field: FieldPlaceholder, record: CurrentRecord, keeper: CurrentRecord | None) -> CurrentRecord:
     if field.of == "record":
         return record
     assert keeper is not None  # noqa: S101 - refused with the settings

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from reconcile import points
 from reconcile.cleaning.execution.evidence import Evidence
-from reconcile.cleaning.execution.outcomes import ASK_AGAIN, Outcomes
+from reconcile.cleaning.execution.outcomes import ASK_AGAIN, OutcomeWriter
 from reconcile.cleaning.execution.terms import Terms
 from reconcile.coordination import clock, pauses
 from reconcile.findings.states import Event, PlanState
@@ -31,7 +31,7 @@ class Admission:
     """Admits plans of one source. `digests` are the datasets' current catalogues; the caller keeps them up to date."""
 
     def __init__(
-        self, terms: Terms, source: str, outcomes: Outcomes, digests: Mapping[str, str], evidence: Evidence
+        self, terms: Terms, source: str, outcomes: OutcomeWriter, digests: Mapping[str, str], evidence: Evidence
     ) -> None:
         self.terms = terms
         self.source = source
@@ -102,7 +102,7 @@ class Admission:
         self._outcomes.tally.because(reason, held_up=True)
         return fresh
 
-    def _wait(self, tx: Transaction, held: effects.Held) -> None:
+    def _wait(self, tx: Transaction, held: effects.HoldResult) -> None:
         """Let plans wait for records that another plan holds; afterwards the rows show if the plan is still valid."""
         taken_ids = {plan.id for plan in held.taken}
         for plan, conflict in held.waiting:

@@ -10,13 +10,13 @@ from collections.abc import Callable
 
 from connectors.calls import Call, CallTarget
 from connectors.errors import ConnectorError
-from connectors.target import Outcome, Target, TargetError
+from connectors.target import Target, TargetError, TransactionOutcome
 from reconcile import points
 from reconcile.cleaning.execution import images
-from reconcile.cleaning.execution.execute import How, Job, Result, before_sent, failed
+from reconcile.cleaning.execution.execute import How, Result, SentPlan, before_sent, failed
 
 
-def perform(target: Target, job: Job, seconds: Callable[[], float]) -> Result:
+def perform(target: Target, job: SentPlan, seconds: Callable[[], float]) -> Result:
     """Make the call of a `sent` plan and return its result. Raises only what `seconds` raises: the claim was lost."""
     if not isinstance(target, CallTarget):
         return Result(job, How.REFUSED, f"source {target.name!r} takes no calls")
@@ -29,7 +29,7 @@ def perform(target: Target, job: Job, seconds: Callable[[], float]) -> Result:
     return result or _send(target, job, seconds())
 
 
-def ask(target: Target, job: Job, seconds: float) -> Result:
+def ask(target: Target, job: SentPlan, seconds: float) -> Result:
     """Ask the target about a call that may have been sent: see `resolve.ask`."""
     if not isinstance(target, CallTarget):
         return Result(job, How.UNKNOWN, f"source {target.name!r} takes no calls and cannot be asked about one")
@@ -44,7 +44,7 @@ def ask(target: Target, job: Job, seconds: float) -> Result:
     return Result(job, How.DONE_BEFORE, answer=answer)
 
 
-def _made_or_drifted(target: CallTarget, job: Job, seconds: float) -> Result | None:
+def _made_or_drifted(target: CallTarget, job: SentPlan, seconds: float) -> Result | None:
     """Return the result of a call that need not or must not be sent; None: send it.
 
     A target that cannot tell is no reason to wait: by the journal, nothing was sent with this key before.
@@ -63,7 +63,7 @@ def _made_or_drifted(target: CallTarget, job: Job, seconds: float) -> Result | N
     return None if reason is None else Result(job, How.DRIFTED, reason)
 
 
-def _send(target: CallTarget, job: Job, seconds: float) -> Result:
+def _send(target: CallTarget, job: SentPlan, seconds: float) -> Result:
     points.reach("target.before_commit")
     try:
         answer = target.call(*_keyed(job), seconds)
@@ -75,10 +75,10 @@ def _send(target: CallTarget, job: Job, seconds: float) -> Result:
     return Result(job, How.DONE, answer=answer)
 
 
-def _keyed(job: Job) -> tuple[Call, str]:
+def _keyed(job: SentPlan) -> tuple[Call, str]:
     [call], [key] = job.plan.calls, job.keys
     return call, key
 
 
 def _cannot_tell(error: ConnectorError) -> bool:
-    return isinstance(error, TargetError) and error.outcome is Outcome.UNKNOWN
+    return isinstance(error, TargetError) and error.outcome is TransactionOutcome.UNKNOWN

@@ -18,7 +18,6 @@ from connectors.errors import ConnectorError, Reaction, SourceUnavailable
 from connectors.target import (
     Cell,
     Change,
-    Outcome,
     Receipt,
     ReceiptStands,
     Reference,
@@ -27,6 +26,7 @@ from connectors.target import (
     RowsDiffer,
     Target,
     TargetError,
+    TransactionOutcome,
     Witness,
     Work,
 )
@@ -55,21 +55,21 @@ class How(enum.Enum):
     UNKNOWN = "unknown"  # the target was asked, and cannot tell
 
 
-_OF: dict[Outcome, How] = {
-    Outcome.NOT_DONE: How.NOT_DONE,
-    Outcome.UNKNOWN: How.COMMIT_UNKNOWN,
-    Outcome.PAUSE: How.PAUSED,
-    Outcome.CONFLICT: How.CONFLICT,
-    Outcome.TERMINAL: How.REFUSED,
+_OF: dict[TransactionOutcome, How] = {
+    TransactionOutcome.NOT_DONE: How.NOT_DONE,
+    TransactionOutcome.UNKNOWN: How.COMMIT_UNKNOWN,
+    TransactionOutcome.PAUSE: How.PAUSED,
+    TransactionOutcome.CONFLICT: How.CONFLICT,
+    TransactionOutcome.TERMINAL: How.REFUSED,
 }
 _REACTIONS = {Reaction.RETRY: How.NOT_DONE, Reaction.ASK: How.PAUSED, Reaction.STOP: How.REFUSED}
 """Outcomes of errors outside a transaction, before COMMIT."""
-_OF_ONE = (Outcome.CONFLICT, Outcome.TERMINAL)
+_OF_ONE = (TransactionOutcome.CONFLICT, TransactionOutcome.TERMINAL)
 """Errors of a single plan; the transaction continues after its savepoint."""
 
 
 @dataclass(frozen=True)
-class Job:
+class SentPlan:
     """A `sent` plan with one receipt per operation; none if the target keeps no receipts. `keys` are of its calls."""
 
     id: str
@@ -86,7 +86,7 @@ class Result:
     the call of a plan that makes one.
     """
 
-    job: Job
+    job: SentPlan
     how: How
     why: str = ""
     code: str = ""
@@ -97,7 +97,7 @@ class Result:
 
     @property
     def outcome(self) -> list[Any] | None:
-        """What is kept of it, as plain JSON; None if nothing is known."""
+        """The stored form of it, as plain JSON; None if nothing is known."""
         if self.answer is not None:
             return [{"answer": dict(self.answer)}]
         return None if self.images is None else images.to_json(self.images)
@@ -112,7 +112,7 @@ class TransactionLimits:
     """
 
     seconds: Callable[[], float]
-    named: Callable[[Sequence[Job], str], None] = lambda _jobs, _name: None
+    named: Callable[[Sequence[SentPlan], str], None] = lambda _jobs, _name: None
     stamps: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -134,7 +134,7 @@ class _Drift(Exception):
         self.how = outcome
 
 
-def perform(target: Target, jobs: Sequence[Job], limits: TransactionLimits) -> list[Result]:
+def perform(target: Target, jobs: Sequence[SentPlan], limits: TransactionLimits) -> list[Result]:
     """Execute these plans and return their results in any order. Raises only what `limits` raises.
 
     All share one transaction if possible. A plan whose rows are not as planned gets a savepoint; after an error of the
@@ -159,21 +159,21 @@ def perform(target: Target, jobs: Sequence[Job], limits: TransactionLimits) -> l
     return results
 
 
-def _split(jobs: Sequence[Job]) -> tuple[list[Job], list[Job]]:
+def _split(jobs: Sequence[SentPlan]) -> tuple[list[SentPlan], list[SentPlan]]:
     """Split into jobs that can run together, and jobs whose effects must be observed separately."""
     if len(jobs) > 1 and _touch_one_another(jobs):
         return [], list(jobs)
     return [job for job in jobs if not job.plan.triggers], [job for job in jobs if job.plan.triggers]
 
 
-def _after(error: TargetError, target: Target, jobs: Sequence[Job], limits: TransactionLimits) -> list[Result]:
+def _after(error: TargetError, target: Target, jobs: Sequence[SentPlan], limits: TransactionLimits) -> list[Result]:
     """Handle a failed transaction: the error may belong to one of its plans alone."""
-    if len(jobs) == 1 or error.outcome in (Outcome.UNKNOWN, Outcome.PAUSE):
+    if len(jobs) == 1 or error.outcome in (TransactionOutcome.UNKNOWN, TransactionOutcome.PAUSE):
         return [failed(job, error) for job in jobs]
     return _alone(target, jobs, limits)
 
 
-def _alone(target: Target, jobs: Sequence[Job], limits: TransactionLimits) -> list[Result]:
+def _alone(target: Target, jobs: Sequence[SentPlan], limits: TransactionLimits) -> list[Result]:
     results: list[Result] = []
     failures = 0
     for job in jobs:
@@ -188,34 +188,36 @@ def _alone(target: Target, jobs: Sequence[Job], limits: TransactionLimits) -> li
     return results
 
 
-def failed(job: Job, error: ConnectorError) -> Result:
+def failed(job: SentPlan, error: ConnectorError) -> Result:
     """Return the result of a job that failed with this error."""
     if isinstance(error, TargetError):
         return Result(job, _OF[error.outcome], str(error), error.code)
     return Result(job, _REACTIONS[error.reaction], str(error))
 
 
-def before_sent(job: Job, error: ConnectorError) -> Result:
+def before_sent(job: SentPlan, error: ConnectorError) -> Result:
     """Return the result of a job whose target failed before anything was sent to it, which another attempt may do."""
     how = How.PAUSED if _is_for_person(error) else How.NOT_DONE
     return Result(job, how, str(error), error.code if isinstance(error, TargetError) else "")
 
 
 def _is_for_person(error: ConnectorError) -> bool:
-    return error.outcome is Outcome.PAUSE if isinstance(error, TargetError) else error.reaction is Reaction.ASK
+    return (
+        error.outcome is TransactionOutcome.PAUSE if isinstance(error, TargetError) else error.reaction is Reaction.ASK
+    )
 
 
 def may_answer_later(error: ConnectorError) -> bool:
     """Return True if the target may do later what it did not do now: it is busy, away or refuses access."""
     if isinstance(error, TargetError):
-        return error.outcome in (Outcome.NOT_DONE, Outcome.PAUSE)
+        return error.outcome in (TransactionOutcome.NOT_DONE, TransactionOutcome.PAUSE)
     return isinstance(error, SourceUnavailable) or error.reaction in (Reaction.RETRY, Reaction.ASK)
 
 
 # All at once
 
 
-def _at_once(target: Target, jobs: Sequence[Job], limits: TransactionLimits) -> list[Result]:
+def _at_once(target: Target, jobs: Sequence[SentPlan], limits: TransactionLimits) -> list[Result]:
     """Execute the whole batch without savepoints; raises _NeedsSeparation if any row is not as planned."""
     with target.work(limits.seconds()) as work:
         points.reach("target.begun")
@@ -232,7 +234,7 @@ def _at_once(target: Target, jobs: Sequence[Job], limits: TransactionLimits) -> 
     return done
 
 
-def _in_turn(target: Target, jobs: Sequence[Job], limits: TransactionLimits) -> list[Result]:
+def _in_turn(target: Target, jobs: Sequence[SentPlan], limits: TransactionLimits) -> list[Result]:
     """Execute each plan inside a savepoint, so that a failing one does not affect the others."""
     results: list[Result] = []
     with target.work(limits.seconds()) as work:
@@ -256,13 +258,13 @@ def _in_turn(target: Target, jobs: Sequence[Job], limits: TransactionLimits) -> 
     return results
 
 
-def _vetoed(job: Job, error: RowsDiffer) -> Result:
+def _vetoed(job: SentPlan, error: RowsDiffer) -> Result:
     """Return a conflict: the row was locked and compared, so the target itself prevented the change."""
     reason = f"a trigger or rule of {error.row.table} prevented a row from being changed as planned"
     return Result(job, How.CONFLICT, reason)
 
 
-def _commit(work: Work, jobs: Sequence[Job], limits: TransactionLimits) -> None:
+def _commit(work: Work, jobs: Sequence[SentPlan], limits: TransactionLimits) -> None:
     if not all(job.receipts for job in jobs) and work.transaction is not None:
         limits.named(jobs, work.transaction)
     points.reach("target.before_commit")
@@ -270,7 +272,7 @@ def _commit(work: Work, jobs: Sequence[Job], limits: TransactionLimits) -> None:
     points.reach("target.committed")
 
 
-def _steps(work: Work, jobs: Sequence[Job], stamps: Mapping[str, str]) -> list[Result]:
+def _steps(work: Work, jobs: Sequence[SentPlan], stamps: Mapping[str, str]) -> list[Result]:
     """Run all steps between BEGIN and COMMIT for these plans: all are DONE, or none.
 
     Raises _Drift, ReceiptStands, RowsDiffer, Unassigned, TargetError.
@@ -317,7 +319,7 @@ def _apply(work: Work, changes: Sequence[Change], *, at_once: bool) -> None:
 
 
 def _verified(
-    work: Work, witness: Witness, jobs: Sequence[Job], image_sets: Sequence[Images], after: Mapping[RowName, Row]
+    work: Work, witness: Witness, jobs: Sequence[SentPlan], image_sets: Sequence[Images], after: Mapping[RowName, Row]
 ) -> list[tuple[str, ...]]:
     """Return the side effects of each job; raises _Drift if they contradict the plan, and Unassigned."""
     for job, own in zip(jobs, image_sets, strict=True):
@@ -336,7 +338,7 @@ def _hold(work: Work, plans: Sequence[Plan], stamps: Mapping[str, str]) -> None:
         raise _Drift("a reference to its table, or one of its triggers, changed since it was planned")
 
 
-def _sealed(jobs: Sequence[Job], image_sets: Sequence[Images]) -> list[Receipt]:
+def _sealed(jobs: Sequence[SentPlan], image_sets: Sequence[Images]) -> list[Receipt]:
     digests = (images.digest(image_set) for image_set in image_sets)
     return [replace(item, after=digest) for job, digest in zip(jobs, digests, strict=True) for item in job.receipts]
 
@@ -368,7 +370,7 @@ def _unique(rows: Iterable[RowName]) -> list[RowName]:
 # Existing receipts
 
 
-def done_before(work: Work, job: Job, existing: Mapping[str, Receipt]) -> Result:
+def done_before(work: Work, job: SentPlan, existing: Mapping[str, Receipt]) -> Result:
     """Return the result that existing receipts prove, after the plan's own attempt was rolled back."""
     received = [existing[receipt.key] for receipt in job.receipts if receipt.key in existing]
     own = {receipt.key: receipt for receipt in job.receipts}
@@ -379,7 +381,7 @@ def done_before(work: Work, job: Job, existing: Mapping[str, Receipt]) -> Result
     return Result(job, How.DONE_BEFORE, images=_as_received(work, job, received[0].after))
 
 
-def _as_received(work: Work, job: Job, digest: str) -> Images | None:
+def _as_received(work: Work, job: SentPlan, digest: str) -> Images | None:
     """Return the images from when the receipts were sealed; None if they are no longer known."""
     foretold = images.expected(job.plan)
     now = work.lock(_unique(images.name_after(image.change) for image in foretold))
@@ -393,7 +395,7 @@ def _as_received(work: Work, job: Job, digest: str) -> Images | None:
 # Overlap of plans
 
 
-def _touch_one_another(jobs: Sequence[Job]) -> bool:
+def _touch_one_another(jobs: Sequence[SentPlan]) -> bool:
     """Return True if one plan changes rows that another one compares, so that they must run in turn.
 
     Rows are identified by their keys, so all rows of a table must be named by the same columns.
@@ -434,7 +436,7 @@ def _refer_to_one_another(plans: Sequence[Plan]) -> bool:
     return False
 
 
-def overtaken(job: Job, leaves: leaving.TableCatalogues) -> Result | None:
+def overtaken(job: SentPlan, leaves: leaving.TableCatalogues) -> Result | None:
     """Return why an undo is not begun: the references to a table that would lose rows changed."""
     if not job.plan.undoes:
         return None

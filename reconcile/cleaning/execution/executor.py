@@ -21,15 +21,15 @@ from reconcile.cleaning.execution.admission import CLAIM, Admission
 from reconcile.cleaning.execution.evidence import AT_ONCE, Evidence
 from reconcile.cleaning.execution.execute import (
     How,
-    Job,
     Result,
+    SentPlan,
     TransactionLimits,
     before_sent,
     overtaken,
     perform,
 )
 from reconcile.cleaning.execution.leaving import TableCatalogues
-from reconcile.cleaning.execution.outcomes import ACTOR, ASK_AGAIN, ExecutionResult, Outcomes
+from reconcile.cleaning.execution.outcomes import ACTOR, ASK_AGAIN, ExecutionResult, OutcomeWriter
 from reconcile.cleaning.execution.resolve import ask
 from reconcile.cleaning.execution.terms import Terms
 from reconcile.cleaning.execution.undone import find_undone
@@ -79,7 +79,7 @@ class ExecutionContext:
 
 
 @dataclass(frozen=True)
-class Selection:
+class ExecutionFilter:
     """A filter of plans; None does not filter."""
 
     source: str | None = None
@@ -101,7 +101,7 @@ def execute_plans(
     """
     tally = ExecutionResult()
     patience = tools.patience.total_seconds()
-    selection = Selection(source, ids, rules)
+    selection = ExecutionFilter(source, ids, rules)
     while True:
         ended, done, begun = tally.counts.total(), tally.counts[How.DONE], time.monotonic()
         for name in _sources(tools) if source is None else dict.fromkeys([source, *_removed_sources(tools)]):
@@ -134,7 +134,7 @@ def _removed_sources(tools: ExecutionContext) -> list[str]:
         return [source for source in plan_states.sources_unsettled(tx) if source not in tools.terms.project.sources]
 
 
-def _seconds_to_next(store: Store, selection: Selection) -> float | None:
+def _seconds_to_next(store: Store, selection: ExecutionFilter) -> float | None:
     with store.read() as tx:
         soonest = stored.next_attempt(tx, ids=selection.ids, rules=selection.rules)
         return None if soonest is None else max((soonest - tx.now).total_seconds(), 0.0)
@@ -143,12 +143,12 @@ def _seconds_to_next(store: Store, selection: Selection) -> float | None:
 class _Execution:
     """Executes the plans of one source."""
 
-    def __init__(self, tools: ExecutionContext, source: str, selection: Selection) -> None:
+    def __init__(self, tools: ExecutionContext, source: str, selection: ExecutionFilter) -> None:
         self.tools = tools
         self.source = source
         self.selection = selection
         self.tally = ExecutionResult()
-        self._outcomes = Outcomes(tools.terms, self.tally, run=tools.run)
+        self._outcomes = OutcomeWriter(tools.terms, self.tally, run=tools.run)
         self._remembers: dict[str, bool] = {}
         """By owned table: True if it can keep receipts."""
         self._not_tables: dict[str, str] = {}
@@ -389,7 +389,7 @@ class _Execution:
         self._resolve_unknown(target)
         return worked
 
-    def _perform(self, target: Target, jobs: Sequence[Job]) -> list[Result]:
+    def _perform(self, target: Target, jobs: Sequence[SentPlan]) -> list[Result]:
         leaving = TableCatalogues(target, self.tools.terms.project.datasets)
         ended = {job.id: result for job in jobs if (result := overtaken(job, leaving)) is not None}
         unchecked = {job.id: job for job in jobs if job.plan.table not in self._remembers}
@@ -447,7 +447,7 @@ class _Execution:
             return stop
         return None
 
-    def _claim(self, tx: Transaction) -> tuple[list[Job], bool]:
+    def _claim(self, tx: Transaction) -> tuple[list[SentPlan], bool]:
         """Claim the next batch, durably `sent` once the transaction commits; the flag tells if there may be more."""
         rules = self._admission.open(tx, self._rules)
         if not rules:
@@ -501,14 +501,14 @@ class _Execution:
             self._set_claimed(renewed)
         return DEADLINE
 
-    def _store_transaction(self, jobs: Sequence[Job], name: str) -> None:
+    def _store_transaction(self, jobs: Sequence[SentPlan], name: str) -> None:
         with self.tools.store.begin() as tx:
             renewed = effects.transaction_is(tx, [self._in_hand[job.id] for job in jobs], name)
         self._in_hand |= {plan.id: plan for plan in renewed}
 
-    def _job(self, plan: ClaimedPlan) -> Job:
+    def _job(self, plan: ClaimedPlan) -> SentPlan:
         receipts = effects.receipts_of(self.tools.store, plan) if self._remembers.get(plan.content.table) else ()
-        return Job(plan.id, plan.content, receipts, plan.keys if plan.content.calls else ())
+        return SentPlan(plan.id, plan.content, receipts, plan.keys if plan.content.calls else ())
 
 
 def _boot_seconds() -> float:

@@ -34,7 +34,7 @@ class ExecutionResult:
     held_up: bool = False
     """The target is unreachable, full or denies access: plans wait for it."""
     waits: set[str] = field(default_factory=set)
-    """What the plans wait for; equal as long as it lasts, while its sentence names another time of the next attempt."""
+    """The reason why plans wait. It stays equal while its sentence names other times of the next attempt."""
 
     def because(self, reason: str, *, subject: str | None = None, refused: bool = False, held_up: bool = False) -> None:
         """Note why plans were not executed; `subject` names what they wait for if the sentence changes meanwhile."""
@@ -53,7 +53,7 @@ class ExecutionResult:
 
 
 @dataclass
-class Outcomes:
+class OutcomeWriter:
     """Records the outcomes of plans of one source. `identity` is its target; `probe` may close its breaker.
 
     `run` is the executing run, if any; the log names it with each finding it cleaned.
@@ -213,17 +213,17 @@ class Outcomes:
         self.tally.because(reason, held_up=True)
 
 
-_WRITE: dict[How, Callable[[Outcomes, Transaction, Sequence[tuple[ClaimedPlan, Result]]], None]] = {
-    How.DONE: Outcomes.done,
-    How.DONE_BEFORE: Outcomes.done,
-    How.UNDONE_BEFORE: Outcomes.undone_before,
-    How.DRIFTED: Outcomes.drifted,
-    How.CONFLICT: Outcomes.conflict,
-    How.REFUSED: Outcomes.refused,
-    How.KEY_CONFLICT: Outcomes.quarantined,
-    How.UNKNOWN: Outcomes.quarantined,
-    How.NOT_DONE: Outcomes.again,
-    How.PAUSED: Outcomes.paused,
-    How.COMMIT_UNKNOWN: Outcomes.outcome_unknown,
+_WRITE: dict[How, Callable[[OutcomeWriter, Transaction, Sequence[tuple[ClaimedPlan, Result]]], None]] = {
+    How.DONE: OutcomeWriter.done,
+    How.DONE_BEFORE: OutcomeWriter.done,
+    How.UNDONE_BEFORE: OutcomeWriter.undone_before,
+    How.DRIFTED: OutcomeWriter.drifted,
+    How.CONFLICT: OutcomeWriter.conflict,
+    How.REFUSED: OutcomeWriter.refused,
+    How.KEY_CONFLICT: OutcomeWriter.quarantined,
+    How.UNKNOWN: OutcomeWriter.quarantined,
+    How.NOT_DONE: OutcomeWriter.again,
+    How.PAUSED: OutcomeWriter.paused,
+    How.COMMIT_UNKNOWN: OutcomeWriter.outcome_unknown,
 }
 """How each outcome is recorded."""

@@ -15,11 +15,11 @@ from connectors.errors import ConnectorError
 from connectors.target import Cells, ReceiptStands, Row, RowName, Target, Work
 from reconcile import points
 from reconcile.cleaning.execution import calling, images
-from reconcile.cleaning.execution.execute import How, Job, Result, done_before
+from reconcile.cleaning.execution.execute import How, Result, SentPlan, done_before
 from reconcile.findings.plan import Plan
 
 
-def ask(target: Target, job: Job, seconds: float, transaction: str | None) -> Result:
+def ask(target: Target, job: SentPlan, seconds: float, transaction: str | None) -> Result:
     """Return DONE_BEFORE, NOT_DONE, KEY_CONFLICT, COMMIT_UNKNOWN (ask again later) or UNKNOWN (only a person can tell).
 
     `transaction` is the target's name of the last attempt's transaction, if it gave one.
@@ -34,7 +34,7 @@ def ask(target: Target, job: Job, seconds: float, transaction: str | None) -> Re
         return Result(job, How.COMMIT_UNKNOWN, str(error), getattr(error, "code", ""))
 
 
-def _by_receipts(target: Target, job: Job, seconds: float) -> Result:
+def _by_receipts(target: Target, job: SentPlan, seconds: float) -> Result:
     """Try the receipts; nothing is committed."""
     with target.work(seconds) as work:
         try:
@@ -48,7 +48,7 @@ def _by_receipts(target: Target, job: Job, seconds: float) -> Result:
     return answer
 
 
-def _by_rows(target: Target, job: Job, seconds: float, transaction: str | None) -> Result:
+def _by_rows(target: Target, job: SentPlan, seconds: float, transaction: str | None) -> Result:
     """Compare the rows; the locks wait until a running transaction has ended."""
     with target.work(seconds) as work:
         answer = _compared(target, work, job, transaction)
@@ -56,7 +56,7 @@ def _by_rows(target: Target, job: Job, seconds: float, transaction: str | None) 
     return answer
 
 
-def _compared(target: Target, work: Work, job: Job, transaction: str | None) -> Result:
+def _compared(target: Target, work: Work, job: SentPlan, transaction: str | None) -> Result:
     changes = [change for change in job.plan.changes if not change.is_guard]
     rows = work.lock(list(dict.fromkeys(name for c in changes for name in (c.row, images.name_after(c)))))
     happened = None if transaction is None else target.happened(transaction)

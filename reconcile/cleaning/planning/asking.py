@@ -23,7 +23,7 @@ from reconcile.findings.identity import RuleIdentity, member_name, records_of
 from reconcile.findings.results import LeftOut
 from reconcile.findings.shown import Finding
 from reconcile.store import Store, runs
-from reconcile.tracking import apart
+from reconcile.tracking import judged_pairs
 from rules.engines.base import Choice, Unanswerable
 from rules.groups.detection import Detection
 from rules.groups.group import Group
@@ -38,7 +38,7 @@ class RuleRefuses(NotPlannable):
 
 
 @dataclass(frozen=True)
-class Answer:
+class CurrentGroups:
     """A rule's current groups.
 
     `refusal` is the reason why a run would clean nothing of the rule now. `asks` is the reason, as a clause, why a run
@@ -79,9 +79,9 @@ class Asking:
     names_rows: bool = False
     asks: str | None = None
     """That of the latest answer."""
-    _whole: Answer | None = None
+    _whole: CurrentGroups | None = None
 
-    def about(self, rows: Sequence[Row]) -> Answer:
+    def about(self, rows: Sequence[Row]) -> CurrentGroups:
         """Return the rule's groups that hold these rows of the cleaned dataset, at least.
 
         A large table is asked for the rows that share their key with these. Else the whole rule is asked, once: the
@@ -98,24 +98,24 @@ class Asking:
         """Return True if all records were read, False if only those near some rows, or none."""
         return self._whole is not None
 
-    def _answer(self, ask: Callable[[], Answer]) -> Answer:
+    def _answer(self, ask: Callable[[], CurrentGroups]) -> CurrentGroups:
         try:
             return ask()
         except (RuleUnchecked, Unanswerable) as error:
-            return Answer(refusal=RuleRefuses(self.rule.name, str(error)))
+            return CurrentGroups(refusal=RuleRefuses(self.rule.name, str(error)))
         except RuleRefuses as refusal:
-            return Answer(refusal=refusal)
+            return CurrentGroups(refusal=refusal)
 
-    def _ask(self) -> Answer:
+    def _ask(self) -> CurrentGroups:
         rule = self._keeping_apart()
         subjects = {name: undisplayed(subject) for name, subject in self.subjects.items()}
         for subject in subjects.values():
             if isinstance(subject.source, Versioned):
                 subject.source.renew()
         answer = detect(rule, subjects, self.slot, self.budget)
-        return Answer(answer.detection.groups, asks=self._judge(rule, answer))
+        return CurrentGroups(answer.detection.groups, asks=self._judge(rule, answer))
 
-    def _nearby(self, rows: Sequence[Row]) -> Answer | None:
+    def _nearby(self, rows: Sequence[Row]) -> CurrentGroups | None:
         """Ask about the records near these rows alone; None if that is not exact, or no faster."""
         if not self.names_rows or not self._is_large():
             return None
@@ -129,7 +129,7 @@ class Asking:
         if near is None:
             return None
 
-        def ask() -> Answer:
+        def ask() -> CurrentGroups:
             detection = Detection(self.rule.name, "pushdown", near.all_records, near.all_records, (), ())
             choice = Choice("pushdown", "only records near the records of its findings are read")
             definition = definition_of([subject.dataset])
@@ -137,7 +137,7 @@ class Asking:
             lacking = {subject.dataset.name: missing.of_source(subject, columns)}
             of_plan = (definition, subjects, fitted)
             answer = Detected(detection, choice, dict.fromkeys(subjects, ()), 0.0, *of_plan, lacking=lacking)
-            return Answer(near.groups(self.slot), asks=self._judge(self.rule, answer))
+            return CurrentGroups(near.groups(self.slot), asks=self._judge(self.rule, answer))
 
         return self._answer(ask)
 
@@ -152,7 +152,7 @@ class Asking:
         if self.store is None:
             return self.rule
         with self.store.read() as tx:
-            return apart.keeping_apart(tx, self.rule)
+            return judged_pairs.keeping_apart(tx, self.rule)
 
     def _judge(self, rule: Rule, answer: Detected) -> str | None:
         """Return why people are asked about every plan, if they are. Raises RuleUnchecked, RuleRefuses."""
@@ -166,7 +166,7 @@ class Asking:
         return _refuse(rule, unnamed(answer.left_out, rule.dataset), change)
 
 
-def _refuse(rule: Rule, wrong_ids: str | None, change: shape.Change | None) -> str | None:
+def _refuse(rule: Rule, wrong_ids: str | None, change: shape.ShapeChange | None) -> str | None:
     if wrong_ids is not None:
         raise RuleRefuses(rule.name, wrong_ids)
     if change is not None and not change.is_small:

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from connectors.target import Row
-from reconcile.cleaning.actions.base import AsksPerson, CurrentRecord, Members, NothingToDo, Stale, ValueChanged
-from reconcile.cleaning.planning.asking import Answer
+from reconcile.cleaning.actions.base import AsksPerson, CurrentRecord, GroupMembers, NothingToDo, Stale, ValueChanged
+from reconcile.cleaning.planning.asking import CurrentGroups
 from reconcile.findings.chosen_values import chosen_values, proof_of
 from reconcile.findings.handled import dealt_with
 from reconcile.findings.identity import member_name, record_of
@@ -31,7 +31,9 @@ def cleaned_members(finding: Finding, rule: Rule) -> list[FindingMember]:
     return [member for member in finding.members if (member.dataset or rule.dataset) == rule.cleaned]
 
 
-def members_now(finding: Finding, rows: Sequence[Row | None], answer: Answer, tools: PlanningContext) -> Members:
+def members_now(
+    finding: Finding, rows: Sequence[Row | None], answer: CurrentGroups, tools: PlanningContext
+) -> GroupMembers:
     """Return the group to clean. `rows` are the current rows of its `cleaned_members`, in their order; `answer` is the
     rule's about them.
 
@@ -52,7 +54,9 @@ def members_now(finding: Finding, rows: Sequence[Row | None], answer: Answer, to
     return _of_duplicates(finding, present, answer.of(finding), tools)
 
 
-def _of_duplicates(finding: Finding, rows: Sequence[Row], groups: Sequence[Group], tools: PlanningContext) -> Members:
+def _of_duplicates(
+    finding: Finding, rows: Sequence[Row], groups: Sequence[Group], tools: PlanningContext
+) -> GroupMembers:
     if finding.keeper is None:
         raise AsksPerson("Its records have no keeper, so only a person can decide about them.")
     names = [record_of(member.id) for member in finding.members]
@@ -80,11 +84,11 @@ def _of_duplicates(finding: Finding, rows: Sequence[Row], groups: Sequence[Group
     if not surplus:
         raise NothingToDo("Decisions cover every record except the keeper; there is nothing to do.")
     settled_records = tuple(record for record in surplus_records if record.name in settled)
-    members = Members(records[names[0]], surplus, settled_records)
+    members = GroupMembers(records[names[0]], surplus, settled_records)
     return replace(members, given=_given(finding, members, tools))
 
 
-def _given(finding: Finding, members: Members, tools: PlanningContext) -> dict[str, str]:
+def _given(finding: Finding, members: GroupMembers, tools: PlanningContext) -> dict[str, str]:
     """Return the record that a person chose for each field. Raises ValueChanged if a choice is void."""
     records = {record.name: record for record in (members.keeper, *members.surplus) if record is not None}
     chosen = {column: (record_of(member.id), value) for column, (member, value) in chosen_values(finding).items()}
@@ -102,7 +106,9 @@ def _given(finding: Finding, members: Members, tools: PlanningContext) -> dict[s
     return {column: name for column, (name, _) in chosen.items()}
 
 
-def _of_discrepancy(finding: Finding, rows: Sequence[Row], groups: Sequence[Group], tools: PlanningContext) -> Members:
+def _of_discrepancy(
+    finding: Finding, rows: Sequence[Row], groups: Sequence[Group], tools: PlanningContext
+) -> GroupMembers:
     """Return the records of the side that the rule cleans, if both sides still disagree in the same way."""
     rule = tools.rule
     if not groups:
@@ -122,7 +128,7 @@ def _of_discrepancy(finding: Finding, rows: Sequence[Row], groups: Sequence[Grou
     records = tuple(_record(name, row, tools) for name, row in zip(names, rows, strict=True))
     if not records:
         raise NothingToDo(f"It has no record of `{rule.cleaned}` to clean.")
-    return Members(None, records, evidence=_evidence(group, tools))
+    return GroupMembers(None, records, evidence=_evidence(group, tools))
 
 
 def _phrase(rule: Rule, group: Group) -> str:

@@ -21,7 +21,7 @@ MOST = 200_000
 
 
 @dataclass(frozen=True)
-class Nearby:
+class NearbyRecords:
     """The records that decide about some rows. `all_records` is the number of records of the dataset."""
 
     fitted: Neighbouring
@@ -32,7 +32,7 @@ class Nearby:
         return self.fitted.regroup(self.records, slot)
 
 
-def read(fitted: Fitted, subject: Subject, rows: Sequence[Row]) -> Nearby | None:
+def read(fitted: Fitted, subject: Subject, rows: Sequence[Row]) -> NearbyRecords | None:
     """Return the records that share the key of one of these rows; None if the table cannot be asked for them.
 
     Raises a ConnectorError.
@@ -49,4 +49,4 @@ def read(fitted: Fitted, subject: Subject, rows: Sequence[Row]) -> Nearby | None
         keys = [key for key in values if None not in key]
         if not usable or (table := view.matching(usable, keys, fitted.needed[subject.dataset.name], MOST)) is None:
             return None
-        return Nearby(fitted, answers.rows(table), view.records())
+        return NearbyRecords(fitted, answers.rows(table), view.records())

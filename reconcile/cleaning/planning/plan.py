@@ -25,13 +25,13 @@ from reconcile.cleaning.actions.base import (
     ActionTable,
     AsksPerson,
     Effect,
-    Members,
+    GroupMembers,
     NothingToDo,
     NotPlannable,
+    PlanTooLarge,
     Stale,
-    TooManyRows,
 )
-from reconcile.cleaning.planning.asking import Answer, Asking
+from reconcile.cleaning.planning.asking import Asking, CurrentGroups
 from reconcile.cleaning.planning.binding import in_target
 from reconcile.cleaning.planning.draft import Draft, ReadReferring, cells_at
 from reconcile.cleaning.planning.members import cleaned_members, members_now
@@ -266,7 +266,7 @@ class _StartedPlan:
     """A finding whose own rows are planned, but not yet its references."""
 
     finding: Finding
-    group: Members
+    group: GroupMembers
     done: ActionPlan
     draft: Draft
 
@@ -303,10 +303,10 @@ def _plan_chunk(chunk: Sequence[Finding], tools: PlanningContext) -> Iterator[tu
                 yield name, NotPlannable(str(error))
 
 
-def _answer(of_findings: Sequence[Sequence[Row | None] | None], tools: PlanningContext) -> Answer:
+def _answer(of_findings: Sequence[Sequence[Row | None] | None], tools: PlanningContext) -> CurrentGroups:
     """Ask the rule about the findings whose rows all exist; no other one is planned."""
     complete = [[row for row in rows if row is not None] for rows in of_findings if rows and None not in rows]
-    return tools.asking.about([row for rows in complete for row in rows]) if complete else Answer()
+    return tools.asking.about([row for rows in complete for row in rows]) if complete else CurrentGroups()
 
 
 def _read_rows(
@@ -326,10 +326,10 @@ def _read_rows(
 
 
 def read_rows(finding: Finding, tools: PlanningContext) -> Sequence[Row | None]:
-    """Return the current rows of the finding's records in the cleaned dataset. Raises TooManyRows, ConnectorError."""
+    """Return the current rows of the finding's records in the cleaned dataset. Raises PlanTooLarge, ConnectorError."""
     [(_, rows)] = _read_rows([finding], tools)
     if rows is None:
-        raise TooManyRows(tools.settings.plan_rows)
+        raise PlanTooLarge(tools.settings.plan_rows)
     return rows
 
 
@@ -352,9 +352,11 @@ def _typed(record: RecordId, tools: PlanningContext) -> RecordId | None:
         return None
 
 
-def _begin(finding: Finding, rows: Sequence[Row | None] | None, answer: Answer, tools: PlanningContext) -> _StartedPlan:
+def _begin(
+    finding: Finding, rows: Sequence[Row | None] | None, answer: CurrentGroups, tools: PlanningContext
+) -> _StartedPlan:
     if rows is None:
-        raise TooManyRows(tools.settings.plan_rows)
+        raise PlanTooLarge(tools.settings.plan_rows)
     group = members_now(finding, rows, answer, tools)
     action_plan = tools.action.changes(group, tools.settings, replace(tools.place, finding=finding.id))
     draft = Draft(tools.catalogue)
@@ -409,7 +411,7 @@ def _plan(started: _StartedPlan, referring: ReadReferring, tools: PlanningContex
             "them by hand."
         )
     if sum(not change.is_guard for change in changes) > tools.settings.plan_rows:
-        raise TooManyRows(tools.settings.plan_rows)
+        raise PlanTooLarge(tools.settings.plan_rows)
     tables = touched_tables(changes, tools.catalogue.tables, tools.place.other)
     undo_limits = (*limits_of_undo(changes, tables), *shared_values(changes, tools.catalogue))
     can_undo = tools.settings.can_undo and all(call.undo is not None for call in calls)

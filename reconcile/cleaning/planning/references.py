@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from connectors.target import Catalogue, Cell, Cells, Change, Reference, Row, RowName, TableFacts
-from reconcile.cleaning.actions.base import NotPlannable, TooManyRows
+from reconcile.cleaning.actions.base import NotPlannable, PlanTooLarge
 from reconcile.cleaning.planning.draft import Draft, Key, cells_at, keys_of, order_of
 from reconcile.findings.plan import ReferenceGuard
 from rules.document.mistakes import listed
@@ -180,7 +180,7 @@ class Closure:
                 self.moved.add(leaving.row.name)
                 following += self._handle(child, reference, leaving)
             if sum(not change.is_guard for change in self.draft.changes.values()) > self.most:
-                raise TooManyRows(self.most)
+                raise PlanTooLarge(self.most)
         return following
 
     def _keeper_has(self, reference: Reference, key: Key) -> bool:

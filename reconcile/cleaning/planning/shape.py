@@ -75,7 +75,7 @@ class DatasetShape:
 
 
 @dataclass(frozen=True)
-class Change:
+class ShapeChange:
     """A difference that is too large, as a clause. It `is_small` if people are asked and the rule is not stopped.
 
     A number of groups `follows` from the datasets, so another difference explains more.
@@ -141,12 +141,12 @@ def refuse(tx: Transaction, rule: Rule, answer: Detected, run: str, binding: str
     return None if change is None or change.is_small else change.reason
 
 
-def change_of(tx: Transaction, rule: Rule, answer: Detected, run: str, binding: str) -> Change | None:
+def change_of(tx: Transaction, rule: Rule, answer: Detected, run: str, binding: str) -> ShapeChange | None:
     """Return why a run with this answer would stop the rule's cleaning or ask people, without keeping anything."""
     return _first([_compared(tx, rule, answer, dataset, run, binding) for dataset in rule.configured_datasets])
 
 
-def _first(compared: Sequence[_Compared]) -> Change | None:
+def _first(compared: Sequence[_Compared]) -> ShapeChange | None:
     """Return the difference that matters most."""
     changes = [each.change for each in compared if each.change is not None]
     return min(changes, key=lambda change: (change.is_small, change.follows), default=None)
@@ -159,7 +159,7 @@ class _Compared:
     dataset: str
     now: DatasetShape
     memory: _Memory | None
-    change: Change | None
+    change: ShapeChange | None
 
     def keep(self, tx: Transaction, rule: Rule) -> None:
         """Accept the shape for later comparisons, or let it wait for `allow`."""
@@ -207,22 +207,22 @@ def compare(
     return None if change is None or change.is_small else change.reason
 
 
-def _change(rule: Rule, before: Past, now: DatasetShape, in_progress: int, dataset: str) -> Change | None:
+def _change(rule: Rule, before: Past, now: DatasetShape, in_progress: int, dataset: str) -> ShapeChange | None:
     previous = before.shape
     if previous is None or previous.rule != now.rule:
         return None
     beginning = f"dataset {dataset!r} changed unexpectedly: "
     if (reason := next(_differences(rule, previous, now, in_progress), None)) is not None:
-        return Change(beginning + reason)
+        return ShapeChange(beginning + reason)
     usual = statistics.median(before.groups) if before.groups else None
     if usual is not None and now.groups > max(TIMES * usual, FEW):
         reason = f"it has {now.groups:,} groups instead of the usual {usual:,.0f}"
-        return Change(beginning + reason, follows=True)
+        return ShapeChange(beginning + reason, follows=True)
     if _is_halved(previous, now, in_progress):
-        return Change(beginning + _of_records(previous, now), is_small=True)
+        return ShapeChange(beginning + _of_records(previous, now), is_small=True)
     lost = _emptied_of_all if dataset in rule.member_datasets else _fewer_pairs
     emptied = next(lost(previous, now), None)
-    return None if emptied is None else Change(beginning + emptied, is_small=True)
+    return None if emptied is None else ShapeChange(beginning + emptied, is_small=True)
 
 
 def _is_halved(previous: DatasetShape, now: DatasetShape, in_progress: int) -> bool:

@@ -4,7 +4,7 @@ All functions work in the caller's transaction. Order of locks: job, plans, limi
 audit.
 """
 
-from reconcile.journal.effects.claiming import Held, claim, hold, renew
+from reconcile.journal.effects.claiming import HoldResult, claim, hold, renew
 from reconcile.journal.effects.generation import generations, known, restored, stays_marked
 from reconcile.journal.effects.moving import ClaimedPlan, ClaimLost, keys_of, receipts_of
 from reconcile.journal.effects.proposing import (
@@ -55,7 +55,7 @@ from reconcile.journal.effects.unknown import (
 __all__ = [
     "ClaimLost",
     "ClaimedPlan",
-    "Held",
+    "HoldResult",
     "Left",
     "NotInQuarantine",
     "Retried",

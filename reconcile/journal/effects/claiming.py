@@ -43,19 +43,19 @@ def claim(
 
 
 @dataclass(frozen=True)
-class Held:
+class HoldResult:
     """The result of `hold`: plans that hold their records, and waiting ones with their conflict."""
 
     taken: list[ClaimedPlan]
     waiting: list[tuple[ClaimedPlan, holds.HoldConflict]]
 
 
-def hold(tx: Transaction, claimed: Sequence[ClaimedPlan]) -> Held:
+def hold(tx: Transaction, claimed: Sequence[ClaimedPlan]) -> HoldResult:
     """Hold the records of these plans, all or none of each; waiting plans are still claimed: release them."""
     needs = [holds.HoldRequest.of(plan.id, plan.target, plan.content, plan.renamed) for plan in claimed]
     conflicts = {conflict.plan: conflict for conflict in holds.take_all(tx, needs)}
     holding = [plan for plan in claimed if plan.id not in conflicts]
-    return Held(holding, [(plan, conflicts[plan.id]) for plan in claimed if plan.id in conflicts])
+    return HoldResult(holding, [(plan, conflicts[plan.id]) for plan in claimed if plan.id in conflicts])
 
 
 def renew(tx: Transaction, claimed: Sequence[ClaimedPlan], ttl: dt.timedelta) -> list[ClaimedPlan]:

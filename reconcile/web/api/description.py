@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from threading import Lock
 from typing import Any
 
@@ -10,7 +11,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from reconcile.documents import JsonObject
-from reconcile.web.api.documents import Problem
+from reconcile.web.api.documents import SUFFIX, Problem
 from reconcile.web.problems import PROBLEM
 
 PATH = "/api/v1/openapi.json"
@@ -37,13 +38,15 @@ def answers(model: type[Any]) -> dict[int | str, dict[str, Any]]:
 
 
 _building = Lock()
+_REFERENCE = re.compile(rf"(#/components/schemas/\w+?){SUFFIX}\b")
 
 
 def description(app: FastAPI) -> bytes:
     """Return the description as JSON; it is the same for everybody, and built for the first who asks."""
     with _building:
         if not hasattr(app.state, "description"):
-            app.state.description = json.dumps(_built(app), separators=(",", ":")).encode()
+            text = json.dumps(_built(app), separators=(",", ":"))
+            app.state.description = _REFERENCE.sub(r"\1", text).encode()
     content: bytes = app.state.description
     return content
 
@@ -57,7 +60,8 @@ def _built(app: FastAPI) -> JsonObject:
         routes=app.routes,
     )
     components = document.setdefault("components", {})
-    schemas = components.setdefault("schemas", {})
+    named = {name.removesuffix(SUFFIX): schema for name, schema in components.get("schemas", {}).items()}
+    schemas = components["schemas"] = dict(sorted(named.items()))
     schemas["Problem"] = Problem.model_json_schema()
     components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"token": []}]

@@ -1,4 +1,7 @@
-"""The documents of the API: what requests hold, and what answers promise. New versions only add fields."""
+"""The documents of the API: what requests hold, and what answers promise. New versions only add fields.
+
+In the API's description a document has the name of its class without `SUFFIX`.
+"""
 
 from __future__ import annotations
 
@@ -46,12 +49,19 @@ def _instant(value: Any) -> dt.datetime:
 Instant = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_instant)]
 
 
+SUFFIX = "Document"
+
+
+def _title(model: type[Any]) -> str:
+    return model.__name__.removesuffix(SUFFIX)
+
+
 class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, model_title_generator=_title)
 
 
 class _Answer(BaseModel):
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", model_title_generator=_title)
 
 
 class Problem(_Answer):
@@ -70,7 +80,7 @@ RecordName = Annotated[list[IdPart], Field(max_length=50)] | IdPart
 """A record's id: its parts, or one text or number."""
 
 
-class Decision(_Request):
+class DecisionDocument(_Request):
     """A decision about a finding as it was shown: a finding or plan that changed since is not decided.
 
     `version` is the finding's, `plan_hash` that of its plan, which `approve` needs. `until` ends a snooze, by
@@ -89,7 +99,7 @@ class Decision(_Request):
     values: Annotated[dict[Name, RecordName], Field(max_length=500)] = Field(default_factory=dict)
 
 
-class Shown(_Request):
+class ShownDocument(_Request):
     """A finding as it was shown."""
 
     finding: Name
@@ -97,17 +107,17 @@ class Shown(_Request):
     plan_hash: Name | None = None
 
 
-class ManyDecisions(_Request):
+class ManyDecisionsDocument(_Request):
     """One decision about up to 200 findings, each checked by itself."""
 
     decision: Name
-    findings: Annotated[list[Shown], Field(min_length=1, max_length=200)]
+    findings: Annotated[list[ShownDocument], Field(min_length=1, max_length=200)]
     note: Text | None = None
     until: Instant | None = None
     to: Name | None = None
 
 
-class Search(_Request):
+class SearchDocument(_Request):
     """What to search for, in findings of these rules, states and at least this severity; by default in all."""
 
     text: Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -117,13 +127,13 @@ class Search(_Request):
     limit: Annotated[int, Field(ge=1, le=200)] = 50
 
 
-class PauseRequest(_Request):
+class PauseRequestDocument(_Request):
     """The reason for a pause."""
 
     reason: Text = "no reason given"
 
 
-class NewUser(_Request):
+class NewUserDocument(_Request):
     """A user to add; without a password only a proxy can sign them in."""
 
     name: Name
@@ -132,20 +142,20 @@ class NewUser(_Request):
     personal_data: bool = False
 
 
-class UserRole(_Request):
+class UserRoleDocument(_Request):
     """What to change of a user: the role, the right to see personal data, or both."""
 
     role: RoleWord | None = None
     personal_data: bool | None = None
 
 
-class NewPassword(_Request):
+class NewPasswordDocument(_Request):
     """A new password; every session of the user ends."""
 
     password: Password
 
 
-class NewToken(_Request):
+class NewTokenDocument(_Request):
     """A token to make. `role` is a lesser one than the user's; without `expires` it never expires."""
 
     name: Name
@@ -154,7 +164,7 @@ class NewToken(_Request):
     expires: Instant | None = None
 
 
-class Me(_Answer):
+class MeDocument(_Answer):
     """The user of the token."""
 
     name: str
@@ -162,7 +172,7 @@ class Me(_Answer):
     sees_personal: bool
 
 
-class Finding(_Answer):
+class FindingDocument(_Answer):
     """A finding, with personal data masked; docs/cli.md lists all fields."""
 
     id: str
@@ -180,31 +190,31 @@ class Finding(_Answer):
     last_seen: dt.datetime
 
 
-class SearchResult(_Answer):
+class SearchResultDocument(_Answer):
     """The findings that fit; `more`: there are others."""
 
-    findings: list[Finding]
+    findings: list[FindingDocument]
     more: bool
 
 
-class Findings(_Answer):
+class FindingsDocument(_Answer):
     """A page of findings: the worst, then the largest amount, then the oldest first.
 
     `cursor` is that of the next page, null after the last one.
     """
 
-    findings: list[Finding]
+    findings: list[FindingDocument]
     cursor: str | None
 
 
-class FindingDetail(Finding):
+class FindingDetailDocument(FindingDocument):
     """A finding with its records side by side, its history, and the plan that waits, if one does."""
 
     side_by_side: JsonObject
     history: list[JsonObject]
 
 
-class Decided(_Answer):
+class DecidedDocument(_Answer):
     """What became of a decision; `changed` is false if it was so already."""
 
     finding: str
@@ -212,7 +222,7 @@ class Decided(_Answer):
     sentence: str
 
 
-class DecidedFinding(_Answer):
+class DecidedFindingDocument(_Answer):
     """What became of one of many decisions: `decided`, `unchanged` or `not_done`."""
 
     finding: str
@@ -220,16 +230,16 @@ class DecidedFinding(_Answer):
     sentence: str
 
 
-class ManyDecided(_Answer):
+class ManyDecidedDocument(_Answer):
     """What became of many decisions."""
 
     decided: int
     unchanged: int
     not_done: int
-    findings: list[DecidedFinding]
+    findings: list[DecidedFindingDocument]
 
 
-class Rule(_Answer):
+class RuleDocument(_Answer):
     """A rule with the numbers of its findings and what people decided about them."""
 
     rule: str
@@ -241,13 +251,13 @@ class Rule(_Answer):
     precision: float | None
 
 
-class Rules(_Answer):
+class RulesDocument(_Answer):
     """The rules of the configuration, those with the most waiting findings first."""
 
-    rules: list[Rule]
+    rules: list[RuleDocument]
 
 
-class Run(_Answer):
+class RunDocument(_Answer):
     """A run of a job for a slot."""
 
     run: str
@@ -256,19 +266,19 @@ class Run(_Answer):
     status: str
 
 
-class Runs(_Answer):
+class RunsDocument(_Answer):
     """The latest runs, newest first."""
 
-    runs: list[Run]
+    runs: list[RunDocument]
 
 
-class RunDetail(Run):
+class RunDetailDocument(RunDocument):
     """A run with the results of its rules."""
 
     rules: list[JsonObject]
 
 
-class Job(_Answer):
+class JobDocument(_Answer):
     """A job: when it is due, whether it runs, and its last success."""
 
     job: str
@@ -279,13 +289,13 @@ class Job(_Answer):
     paused: str | None
 
 
-class Jobs(_Answer):
+class JobsDocument(_Answer):
     """The jobs of the configuration."""
 
-    jobs: list[Job]
+    jobs: list[JobDocument]
 
 
-class Requested(_Answer):
+class RequestedDocument(_Answer):
     """A requested run; `new` is false if one was requested with this key before."""
 
     job: str
@@ -295,14 +305,14 @@ class Requested(_Answer):
     new: bool
 
 
-class JobChanged(_Answer):
+class JobChangedDocument(_Answer):
     """A job that was paused or resumed; `changed` is false if it was so already."""
 
     job: str
     changed: bool
 
 
-class AuditEntry(_Answer):
+class AuditEntryDocument(_Answer):
     """An entry of the audit log."""
 
     seq: int
@@ -312,14 +322,14 @@ class AuditEntry(_Answer):
     head: str
 
 
-class AuditEntries(_Answer):
+class AuditEntriesDocument(_Answer):
     """Entries, newest first; `before` continues them, null at the end."""
 
-    entries: list[AuditEntry]
+    entries: list[AuditEntryDocument]
     before: int | None
 
 
-class User(_Answer):
+class UserDocument(_Answer):
     """A user. `password` is true if they sign in with one, false if a proxy signs them in."""
 
     user: str
@@ -329,19 +339,19 @@ class User(_Answer):
     password: bool
 
 
-class Users(_Answer):
+class UsersDocument(_Answer):
     """All users, by name."""
 
-    users: list[User]
+    users: list[UserDocument]
 
 
-class UserChanged(User):
+class UserChangedDocument(UserDocument):
     """The user after a request; `changed` is false if it was so already."""
 
     changed: bool
 
 
-class Token(_Answer):
+class TokenDocument(_Answer):
     """A token, without its secret."""
 
     name: str
@@ -351,26 +361,26 @@ class Token(_Answer):
     used_at: dt.datetime | None
 
 
-class Tokens(_Answer):
+class TokensDocument(_Answer):
     """All tokens, by user and name."""
 
-    tokens: list[Token]
+    tokens: list[TokenDocument]
 
 
-class TokenMade(Token):
+class TokenMadeDocument(TokenDocument):
     """A new token. `secret` is what a program sends; it is null if the request is a repeated one."""
 
     secret: str | None
 
 
-class TokenRevoked(_Answer):
+class TokenRevokedDocument(_Answer):
     """A token that was revoked."""
 
     name: str
     revoked: bool
 
 
-class PlanUnderWay(_Answer):
+class PlanUnderWayDocument(_Answer):
     """A plan in flight or in quarantine. `keys` is the number of its operations that were sent."""
 
     plan: str
@@ -385,7 +395,7 @@ class PlanUnderWay(_Answer):
     next_at: dt.datetime | None
 
 
-class Breaker(_Answer):
+class BreakerDocument(_Answer):
     """A circuit breaker; `source` is null for a target that is no longer known."""
 
     source: str | None
@@ -396,7 +406,7 @@ class Breaker(_Answer):
     probe_at: dt.datetime | None
 
 
-class OperationTimes(_Answer):
+class OperationTimesDocument(_Answer):
     """Operations that ended within a window, with percentiles of the seconds of the succeeded ones' last attempts."""
 
     window: str
@@ -410,13 +420,13 @@ class OperationTimes(_Answer):
     p99: float | None
 
 
-class Effects(_Answer):
+class EffectsDocument(_Answer):
     """What cleaning does now, and how long it took. `plans` are numbers by state, `keys` those of operations."""
 
     plans: dict[str, int]
     keys: dict[str, int]
-    in_flight: list[PlanUnderWay]
-    quarantined: list[PlanUnderWay]
-    breakers: list[Breaker]
+    in_flight: list[PlanUnderWayDocument]
+    quarantined: list[PlanUnderWayDocument]
+    breakers: list[BreakerDocument]
     pauses: list[JsonObject]
-    operations: list[OperationTimes]
+    operations: list[OperationTimesDocument]

@@ -19,9 +19,15 @@ from reconcile.views import people
 from reconcile.views.people import TokenView, UserView
 from reconcile.web.api import documents
 from reconcile.web.api.description import answers
-from reconcile.web.api.documents import IdempotencyKey, NewPassword, NewToken, NewUser, UserRole
+from reconcile.web.api.documents import (
+    IdempotencyKey,
+    NewPasswordDocument,
+    NewTokenDocument,
+    NewUserDocument,
+    UserRoleDocument,
+)
+from reconcile.web.context import At, WebContext
 from reconcile.web.gate import ApiRoute, OfApi
-from reconcile.web.office import At, Office
 
 router = APIRouter(prefix="/api/v1", route_class=ApiRoute)
 
@@ -30,15 +36,15 @@ Admin = Annotated[Person, ADMIN]
 Change = Callable[[Transaction], bool]
 
 
-@router.get("/users", responses=answers(documents.Users), dependencies=[ADMIN])
-def list_users(office: At) -> JSONResponse:
+@router.get("/users", responses=answers(documents.UsersDocument), dependencies=[ADMIN])
+def list_users(context: At) -> JSONResponse:
     """List all users."""
-    with office.application() as application:
+    with context.application() as application:
         return JSONResponse({"users": [view.to_json() for view in people.users(application)]})
 
 
-@router.post("/users", responses=answers(documents.UserChanged))
-def add_user(person: Admin, office: At, wanted: NewUser, key: IdempotencyKey = None) -> JSONResponse:
+@router.post("/users", responses=answers(documents.UserChangedDocument))
+def add_user(person: Admin, context: At, wanted: NewUserDocument, key: IdempotencyKey = None) -> JSONResponse:
     """Add a user."""
 
     def change(tx: Transaction) -> bool:
@@ -47,98 +53,104 @@ def add_user(person: Admin, office: At, wanted: NewUser, key: IdempotencyKey = N
         users.add(tx, wanted.name, role, by=by, password=password, sees_personal=sees_personal, origin=origin)
         return True
 
-    request = ["add user", wanted.model_dump() | {"password": _digest(office, wanted.password)}]
-    return _changed(office, person, key, request, wanted.name, change)
+    request = ["add user", wanted.model_dump() | {"password": _digest(context, wanted.password)}]
+    return _changed(context, person, key, request, wanted.name, change)
 
 
-@router.post("/users/{user}/role", responses=answers(documents.UserChanged))
-def set_role(person: Admin, office: At, user: str, wanted: UserRole, key: IdempotencyKey = None) -> JSONResponse:
+@router.post("/users/{user}/role", responses=answers(documents.UserChangedDocument))
+def set_role(
+    person: Admin, context: At, user: str, wanted: UserRoleDocument, key: IdempotencyKey = None
+) -> JSONResponse:
     """Give a user another role, or the right to see personal data."""
 
     def change(tx: Transaction) -> bool:
         role = None if wanted.role is None else parse_role(wanted.role)
         return users.set_role(tx, user, role, by=person.name, sees_personal=wanted.personal_data)[1]
 
-    return _changed(office, person, key, ["role", user, wanted.model_dump()], user, change)
+    return _changed(context, person, key, ["role", user, wanted.model_dump()], user, change)
 
 
-@router.post("/users/{user}/password", responses=answers(documents.UserChanged))
-def set_password(person: Admin, office: At, user: str, wanted: NewPassword, key: IdempotencyKey = None) -> JSONResponse:
+@router.post("/users/{user}/password", responses=answers(documents.UserChangedDocument))
+def set_password(
+    person: Admin, context: At, user: str, wanted: NewPasswordDocument, key: IdempotencyKey = None
+) -> JSONResponse:
     """Set a user's password."""
 
     def change(tx: Transaction) -> bool:
         users.set_password(tx, user, wanted.password, by=person.name, origin=person.origin)
         return True
 
-    return _changed(office, person, key, ["password", user, _digest(office, wanted.password)], user, change)
+    return _changed(context, person, key, ["password", user, _digest(context, wanted.password)], user, change)
 
 
-@router.post("/users/{user}/disable", responses=answers(documents.UserChanged))
-def disable(person: Admin, office: At, user: str, key: IdempotencyKey = None) -> JSONResponse:
+@router.post("/users/{user}/disable", responses=answers(documents.UserChangedDocument))
+def disable(person: Admin, context: At, user: str, key: IdempotencyKey = None) -> JSONResponse:
     """End a user's sessions, and refuse their sign-ins and tokens."""
-    return _changed(office, person, key, ["disable", user], user, lambda tx: users.disable(tx, user, by=person.name))
+    return _changed(context, person, key, ["disable", user], user, lambda tx: users.disable(tx, user, by=person.name))
 
 
-@router.post("/users/{user}/enable", responses=answers(documents.UserChanged))
-def enable(person: Admin, office: At, user: str, key: IdempotencyKey = None) -> JSONResponse:
+@router.post("/users/{user}/enable", responses=answers(documents.UserChangedDocument))
+def enable(person: Admin, context: At, user: str, key: IdempotencyKey = None) -> JSONResponse:
     """Let a disabled user sign in again."""
-    return _changed(office, person, key, ["enable", user], user, lambda tx: users.enable(tx, user, by=person.name))
+    return _changed(context, person, key, ["enable", user], user, lambda tx: users.enable(tx, user, by=person.name))
 
 
-@router.get("/tokens", responses=answers(documents.Tokens), dependencies=[ADMIN])
-def list_tokens(office: At) -> JSONResponse:
+@router.get("/tokens", responses=answers(documents.TokensDocument), dependencies=[ADMIN])
+def list_tokens(context: At) -> JSONResponse:
     """List all tokens, without their secrets."""
-    with office.application() as application:
+    with context.application() as application:
         return JSONResponse({"tokens": [view.to_json() for view in people.tokens(application)]})
 
 
-@router.post("/tokens", responses=answers(documents.TokenMade))
-def add_token(person: Admin, office: At, wanted: NewToken, key: IdempotencyKey = None) -> JSONResponse:
+@router.post("/tokens", responses=answers(documents.TokenMadeDocument))
+def add_token(person: Admin, context: At, wanted: NewTokenDocument, key: IdempotencyKey = None) -> JSONResponse:
     """Make a token; its secret is in this answer only."""
     secrets: list[str] = []
 
     def act() -> JsonObject:
         role = None if wanted.role is None else parse_role(wanted.role)
-        with office.store().begin() as tx:
+        with context.store().begin() as tx:
             by, origin, expires = person.name, person.origin, wanted.expires
             secrets.append(tokens.add(tx, wanted.name, wanted.user, role, by=by, expires=expires, origin=origin))
             row = stored.token(tx, wanted.name)
         assert row is not None  # noqa: S101 - this transaction added it
         return TokenView.of(row).to_json()
 
-    answer, is_earlier = once(office.store(), person.name, key, ["add token", wanted.model_dump(mode="json")], act)
+    answer, is_earlier = once(context.store(), person.name, key, ["add token", wanted.model_dump(mode="json")], act)
     return _answer(answer | {"secret": secrets[0] if secrets else None}, is_earlier=is_earlier)
 
 
-@router.post("/tokens/{token}/revoke", responses=answers(documents.TokenRevoked))
-def revoke(person: Admin, office: At, token: str, key: IdempotencyKey = None) -> JSONResponse:
+@router.post("/tokens/{token}/revoke", responses=answers(documents.TokenRevokedDocument))
+def revoke(person: Admin, context: At, token: str, key: IdempotencyKey = None) -> JSONResponse:
     """End a token."""
 
     def act() -> JsonObject:
-        with office.store().begin() as tx:
+        with context.store().begin() as tx:
             tokens.revoke(tx, token, by=person.name)
         return {"name": token, "revoked": True}
 
-    answer, is_earlier = once(office.store(), person.name, key, ["revoke token", token], act)
+    answer, is_earlier = once(context.store(), person.name, key, ["revoke token", token], act)
     return _answer(answer, is_earlier=is_earlier)
 
 
-def _digest(office: Office, password: str | None) -> str | None:
+def _digest(context: WebContext, password: str | None) -> str | None:
     """Return an HMAC of a password: the kept digest of a request must not let anybody guess it."""
     if password is None:
         return None
-    return hmac.digest(office.store().key, f"reconcile/password/1|{password}".encode(), "sha256").hex()
+    return hmac.digest(context.store().key, f"reconcile/password/1|{password}".encode(), "sha256").hex()
 
 
-def _changed(office: Office, person: Person, key: str | None, request: Any, user: str, change: Change) -> JSONResponse:
+def _changed(
+    context: WebContext, person: Person, key: str | None, request: Any, user: str, change: Change
+) -> JSONResponse:
     """Change a user in one transaction; answer with the user."""
 
     def act() -> JsonObject:
-        with office.store().begin() as tx:
+        with context.store().begin() as tx:
             changed = change(tx)
             return UserView.of(users.named(tx, user)).to_json() | {"changed": changed}
 
-    answer, is_earlier = once(office.store(), person.name, key, request, act)
+    answer, is_earlier = once(context.store(), person.name, key, request, act)
     return _answer(answer, is_earlier=is_earlier)
 
 

@@ -1,4 +1,4 @@
-"""What programs read: findings, rules, runs, jobs and the audit log."""
+"""Routes that read: findings, rules, runs, jobs and the audit log."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from reconcile.views.filters import ListFilter
 from reconcile.views.search import search_by
 from reconcile.web.api import documents
 from reconcile.web.api.description import PATH, answers, description
+from reconcile.web.context import At
 from reconcile.web.gate import Anyone, ApiRoute, OfApi
-from reconcile.web.office import At
 from rules.models import Duration, Severity
 
 router = APIRouter(prefix="/api/v1", route_class=ApiRoute)
@@ -48,15 +48,15 @@ def openapi(request: Request) -> Response:
     return Response(description(request.app), media_type="application/json")
 
 
-@router.get("/me", responses=answers(documents.Me))
+@router.get("/me", responses=answers(documents.MeDocument))
 def me(person: Viewer) -> JSONResponse:
     """Return the user of the token."""
     return JSONResponse({"name": person.name, "role": person.role.word, "sees_personal": person.sees_personal})
 
 
-@router.get("/findings", responses=answers(documents.Findings), dependencies=[VIEWER])
+@router.get("/findings", responses=answers(documents.FindingsDocument), dependencies=[VIEWER])
 def list_findings(
-    office: At,
+    context: At,
     state: _States = None,
     rule: Annotated[list[str] | None, Query()] = None,
     severity: _Severities = None,
@@ -74,7 +74,7 @@ def list_findings(
 
     Findings whose amount is masked are in no range of amounts.
     """
-    with office.application() as application:
+    with context.application() as application:
         for name in rule or ():
             application.require("rule", name, tuple(application.project.rules))
         least = None if severity is None else Severity[severity]
@@ -97,14 +97,14 @@ def list_findings(
     return JSONResponse({"findings": listed, "cursor": shown.cursor})
 
 
-@router.post("/findings/search", responses=answers(documents.SearchResult))
-def search_findings(person: Viewer, office: At, wanted: documents.Search) -> JSONResponse:
+@router.post("/findings/search", responses=answers(documents.SearchResultDocument))
+def search_findings(person: Viewer, context: At, wanted: documents.SearchDocument) -> JSONResponse:
     """List findings in any state that fit a text: by their id, a record's id, or a part of a value of the key.
 
     Masked values fit only for users who may see personal data. Each of their searches is recorded, and 60 are allowed
     in 15 minutes.
     """
-    with office.application() as application:
+    with context.application() as application:
         least = None if wanted.severity is None else Severity[wanted.severity]
         criteria = FindingFilter(tuple(wanted.rules), tuple(wanted.states), least)
         for name in wanted.rules:
@@ -114,69 +114,69 @@ def search_findings(person: Viewer, office: At, wanted: documents.Search) -> JSO
     return JSONResponse({"findings": fitting, "more": result.is_cut})
 
 
-@router.get("/findings/{finding}", responses=answers(documents.FindingDetail), dependencies=[VIEWER])
-def show_finding(office: At, finding: str) -> JSONResponse:
+@router.get("/findings/{finding}", responses=answers(documents.FindingDetailDocument), dependencies=[VIEWER])
+def show_finding(context: At, finding: str) -> JSONResponse:
     """Return a finding by its id or the beginning of it."""
-    with office.application() as application:
+    with context.application() as application:
         return JSONResponse(findings.detail_to_json(findings.detail(application, finding, show=False)))
 
 
-@router.post("/findings/{finding}/reveal", responses=answers(documents.FindingDetail))
-def reveal_finding(person: Viewer, office: At, finding: str) -> JSONResponse:
+@router.post("/findings/{finding}/reveal", responses=answers(documents.FindingDetailDocument))
+def reveal_finding(person: Viewer, context: At, finding: str) -> JSONResponse:
     """Return a finding with personal data in clear, which the user must be allowed to see; this is recorded."""
-    with office.application() as application:
+    with context.application() as application:
         return JSONResponse(findings.detail_to_json(findings.reveal(application, finding, by=person)))
 
 
-@router.get("/rules", responses=answers(documents.Rules), dependencies=[VIEWER])
-def list_rules(office: At) -> JSONResponse:
+@router.get("/rules", responses=answers(documents.RulesDocument), dependencies=[VIEWER])
+def list_rules(context: At) -> JSONResponse:
     """List the rules, those with the most waiting findings first."""
-    with office.application() as application:
+    with context.application() as application:
         return JSONResponse({"rules": [view.to_json() for view in rules.listed(application)]})
 
 
-@router.get("/rules/{rule}", responses=answers(documents.Rule), dependencies=[VIEWER])
-def show_rule(office: At, rule: str) -> JSONResponse:
+@router.get("/rules/{rule}", responses=answers(documents.RuleDocument), dependencies=[VIEWER])
+def show_rule(context: At, rule: str) -> JSONResponse:
     """Return a rule with its definition as YAML."""
-    with office.application() as application:
+    with context.application() as application:
         detail = rules.detail(application, rule)
     return JSONResponse(detail.view.to_json() | {"definition": detail.definition})
 
 
-@router.get("/runs", responses=answers(documents.Runs), dependencies=[VIEWER])
-def list_runs(office: At, job: str | None = None, limit: Limit = 50) -> JSONResponse:
+@router.get("/runs", responses=answers(documents.RunsDocument), dependencies=[VIEWER])
+def list_runs(context: At, job: str | None = None, limit: Limit = 50) -> JSONResponse:
     """List the latest runs, newest first."""
-    with office.application() as application:
+    with context.application() as application:
         if job is not None:
             application.job(job)
         return JSONResponse({"runs": [view.to_json() for view in runs.listed(application, job, limit)]})
 
 
-@router.get("/runs/{run}", responses=answers(documents.RunDetail), dependencies=[VIEWER])
-def show_run(office: At, run: str) -> JSONResponse:
+@router.get("/runs/{run}", responses=answers(documents.RunDetailDocument), dependencies=[VIEWER])
+def show_run(context: At, run: str) -> JSONResponse:
     """Return a run with the results of its rules."""
-    with office.application() as application:
+    with context.application() as application:
         return JSONResponse(runs.detail_to_json(application, runs.detail(application, run).view))
 
 
-@router.get("/jobs", responses=answers(documents.Jobs), dependencies=[VIEWER])
-def list_jobs(office: At) -> JSONResponse:
+@router.get("/jobs", responses=answers(documents.JobsDocument), dependencies=[VIEWER])
+def list_jobs(context: At) -> JSONResponse:
     """List the jobs: when they are due, whether they run, and their last success."""
-    with office.application() as application, application.memory.read() as tx:
+    with context.application() as application, application.memory.read() as tx:
         shown = [jobs.look_at(job, tx).to_json() for job in application.project.jobs.values()]
     return JSONResponse({"jobs": shown})
 
 
-@router.get("/effects", responses=answers(documents.Effects), dependencies=[VIEWER])
-def show_effects(office: At) -> JSONResponse:
+@router.get("/effects", responses=answers(documents.EffectsDocument), dependencies=[VIEWER])
+def show_effects(context: At) -> JSONResponse:
     """Return what cleaning does now, and how long it took in the last 24 hours and 7 days."""
-    with office.application() as application:
+    with context.application() as application:
         return JSONResponse(effects.effects(application).to_json())
 
 
-@router.get("/audit", responses=answers(documents.AuditEntries), dependencies=[VIEWER])
+@router.get("/audit", responses=answers(documents.AuditEntriesDocument), dependencies=[VIEWER])
 def list_entries(
-    office: At,
+    context: At,
     finding: str | None = None,
     run: str | None = None,
     event: str | None = None,
@@ -185,6 +185,6 @@ def list_entries(
     limit: Limit = 50,
 ) -> JSONResponse:
     """List entries of the audit log, newest first; `event` also takes a prefix such as `finding`."""
-    with office.application() as application:
+    with context.application() as application:
         shown = audit.page(application, EntryFilter(finding, run, event, actor, before), limit)
     return JSONResponse({"entries": [view.to_json() for view in shown.entries], "before": shown.before})

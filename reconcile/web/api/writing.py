@@ -1,4 +1,4 @@
-"""What programs change: decisions about findings, and jobs. Each request can carry an idempotency key."""
+"""Routes that change something: decisions about findings, and jobs. Each request can carry an idempotency key."""
 
 from __future__ import annotations
 
@@ -20,9 +20,15 @@ from reconcile.service import triggers
 from reconcile.views.findings import named
 from reconcile.web.api import documents
 from reconcile.web.api.description import answers
-from reconcile.web.api.documents import Decision, IdempotencyKey, ManyDecisions, PauseRequest, RecordName
+from reconcile.web.api.documents import (
+    DecisionDocument,
+    IdempotencyKey,
+    ManyDecisionsDocument,
+    PauseRequestDocument,
+    RecordName,
+)
+from reconcile.web.context import At, WebContext
 from reconcile.web.gate import ApiRoute, OfApi
-from reconcile.web.office import At, Office
 
 router = APIRouter(prefix="/api/v1", route_class=ApiRoute)
 
@@ -31,16 +37,16 @@ Operator = Annotated[Person, Depends(OfApi(Role.OPERATOR))]
 Act = Callable[[], JsonObject]
 
 
-@router.post("/findings/{finding}/{decision}", responses=answers(documents.Decided))
+@router.post("/findings/{finding}/{decision}", responses=answers(documents.DecidedDocument))
 def decide(
-    person: Reviewer, office: At, finding: str, decision: str, wanted: Decision, key: IdempotencyKey = None
+    person: Reviewer, context: At, finding: str, decision: str, wanted: DecisionDocument, key: IdempotencyKey = None
 ) -> JSONResponse:
     """Decide about a finding: approve, reject, dismiss, handle, snooze, reopen, assign, keep; as an operator undo,
     retry."""
     require(person, decision)
 
     def act() -> JsonObject:
-        with office.application() as application:
+        with context.application() as application:
             name = named(application, finding).id
             values = {column: _parts(record) for column, record in wanted.values.items()}
             seen = (wanted.version, wanted.plan_hash)
@@ -51,11 +57,13 @@ def decide(
         return {"finding": name, "changed": answer.changed, "sentence": answer.sentence}
 
     asked = ["decide", finding, decision, wanted.model_dump(mode="json")]
-    return _answered(office, person, key, asked, act, decision)
+    return _answered(context, person, key, asked, act, decision)
 
 
-@router.post("/decisions", responses=answers(documents.ManyDecided))
-def decide_many(person: Reviewer, office: At, wanted: ManyDecisions, key: IdempotencyKey = None) -> JSONResponse:
+@router.post("/decisions", responses=answers(documents.ManyDecidedDocument))
+def decide_many(
+    person: Reviewer, context: At, wanted: ManyDecisionsDocument, key: IdempotencyKey = None
+) -> JSONResponse:
     """Decide about many findings; one that is refused does not stop the others."""
     require(person, wanted.decision)
     each_once = {shown.finding: shown for shown in reversed(wanted.findings)}
@@ -65,30 +73,30 @@ def decide_many(person: Reviewer, office: At, wanted: ManyDecisions, key: Idempo
     ]
 
     def act() -> JsonObject:
-        with office.application() as application:
+        with context.application() as application:
             each = decide_each(requests, application.decisions_of(person).decide)
             return DecisionResults(tuple(each)).to_json()
 
     request = ["decide many", wanted.model_dump(mode="json")]
-    return _answered(office, person, key, request, act, wanted.decision)
+    return _answered(context, person, key, request, act, wanted.decision)
 
 
-@router.post("/jobs/{job}/runs", responses=answers(documents.Requested))
-def request_run(person: Operator, office: At, job: str, key: IdempotencyKey = None) -> JSONResponse:
+@router.post("/jobs/{job}/runs", responses=answers(documents.RequestedDocument))
+def request_run(person: Operator, context: At, job: str, key: IdempotencyKey = None) -> JSONResponse:
     """Make a job due now; requests with the same key are one run."""
-    with office.application() as application:
+    with context.application() as application:
         application.job(job)
         with application.store.begin() as tx:
             requested = triggers.request(tx, application.project, job, key, by=person.name)
-    office.wake("work")
+    context.wake("work")
     document = {"job": job, "run": requested.run, "slot": slot_text(requested.slot), "status": requested.status}
     return JSONResponse(document | {"new": requested.is_new})
 
 
-@router.post("/jobs/{job}/pause", responses=answers(documents.JobChanged))
-def pause(person: Operator, office: At, job: str, wanted: PauseRequest) -> JSONResponse:
+@router.post("/jobs/{job}/pause", responses=answers(documents.JobChangedDocument))
+def pause(person: Operator, context: At, job: str, wanted: PauseRequestDocument) -> JSONResponse:
     """Pause a job until somebody resumes it."""
-    with office.application() as application:
+    with context.application() as application:
         application.job(job)
         with application.store.begin() as tx:
             is_new = pauses.of_job(job) not in pauses.active(tx)
@@ -96,14 +104,14 @@ def pause(person: Operator, office: At, job: str, wanted: PauseRequest) -> JSONR
     return JSONResponse({"job": job, "changed": is_new})
 
 
-@router.post("/jobs/{job}/resume", responses=answers(documents.JobChanged))
-def resume(person: Operator, office: At, job: str) -> JSONResponse:
+@router.post("/jobs/{job}/resume", responses=answers(documents.JobChangedDocument))
+def resume(person: Operator, context: At, job: str) -> JSONResponse:
     """Resume a paused job."""
-    with office.application() as application:
+    with context.application() as application:
         application.job(job)
         with application.store.begin() as tx:
             changed = pauses.resume(tx, pauses.of_job(job), person.name)
-    office.wake("work")
+    context.wake("work")
     return JSONResponse({"job": job, "changed": changed})
 
 
@@ -115,8 +123,10 @@ def _parts(record: RecordName) -> tuple[str, ...]:
     return tuple("" if part is None else str(part) for part in parts)
 
 
-def _answered(office: Office, person: Person, key: str | None, request: Any, act: Act, decision: str) -> JSONResponse:
-    answer, is_earlier = once(office.store(), person.name, key, request, act)
+def _answered(
+    context: WebContext, person: Person, key: str | None, request: Any, act: Act, decision: str
+) -> JSONResponse:
+    answer, is_earlier = once(context.store(), person.name, key, request, act)
     if decision in ("approve", "retry"):
-        office.wake("clean")
+        context.wake("clean")
     return JSONResponse(answer, headers={"Idempotency-Replayed": "true"} if is_earlier else None)

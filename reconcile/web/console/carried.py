@@ -1,4 +1,4 @@
-"""What became of many decisions, carried over the redirect that follows them: a reload must not decide again.
+"""Results of many decisions, carried over the redirect that follows them: a reload must not decide again.
 
 They wait in the state until the next page of this person tells them; the browser has only their key.
 """
@@ -15,19 +15,19 @@ from reconcile.decisions.many import DecisionResults
 from reconcile.decisions.request import DecisionResult
 from reconcile.store import keyed_requests
 from reconcile.web.console.drawing import set_cookie
+from reconcile.web.context import connection_of
 from reconcile.web.gate import Visit
-from reconcile.web.office import connection_of
 
 _COOKIE = "reconcile-outcome"
 _SECONDS = 60
 _PREFIX = "outcome "
 """No key of the API has a blank."""
 _KEPT = ("finding", "sentence", "ok", "changed", "held_up", "became")
-"""What is carried of each result."""
+"""The carried fields of each result."""
 
 
 @dataclass(frozen=True)
-class Carried:
+class RedirectedResults:
     """Outcomes, and a remark on the file they came from."""
 
     outcomes: DecisionResults
@@ -39,25 +39,25 @@ def carry(
 ) -> None:
     """Let the next page of this person's browser tell what became of their decisions."""
     key, name = secrets.token_urlsafe(16), visit.person.name
-    with visit.office.store().begin() as tx:
+    with visit.context.store().begin() as tx:
         keyed_requests.begin(tx, name, _PREFIX + key, "")
         rows = [[getattr(result, name) for name in _KEPT] for result in outcomes.each]
         keyed_requests.end(tx, name, _PREFIX + key, [remark, rows])
-    set_cookie(answer, _COOKIE, key, connection_of(request, visit.office), _SECONDS)
+    set_cookie(answer, _COOKIE, key, connection_of(request, visit.context), _SECONDS)
 
 
-def carried(request: Request, visit: Visit) -> Carried | None:
+def carried(request: Request, visit: Visit) -> RedirectedResults | None:
     """Return what `carry` left for this person, once; None without that."""
     key = request.cookies.get(_COOKIE)
     if not key or "\0" in key:
         return None
-    with visit.office.store().begin() as tx:
+    with visit.context.store().begin() as tx:
         answer = keyed_requests.taken(tx, visit.person.name, _PREFIX + key)
     if answer is None:
         return None
     remark, rows = answer
     results = (DecisionResult(**dict(zip(_KEPT, row, strict=True))) for row in rows)
-    return Carried(DecisionResults(tuple(results)), remark)
+    return RedirectedResults(DecisionResults(tuple(results)), remark)
 
 
 def forget(answer: Response) -> None:

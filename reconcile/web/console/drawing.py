@@ -19,12 +19,12 @@ from reconcile.config.settings import Project
 from reconcile.people.roles import Role
 from reconcile.telemetry import visible
 from reconcile.web.console import pieces
+from reconcile.web.context import RequestOrigin
 from reconcile.web.gate import COOKIE, Visit
-from reconcile.web.office import Connection
 
 
 @dataclass(frozen=True)
-class Entry:
+class NavigationEntry:
     """An entry of the navigation, for people with at least this role."""
 
     path: str
@@ -34,20 +34,20 @@ class Entry:
 
 
 NAVIGATION = (
-    Entry("/", "Today", "today"),
-    Entry("/review", "Review", "review"),
-    Entry("/search", "Search", "search"),
-    Entry("/runs", "Runs", "runs"),
-    Entry("/rules", "Rules", "rules"),
-    Entry("/effects", "Effects", "effects"),
-    Entry("/audit", "Audit", "audit"),
-    Entry("/people", "People", "people", Role.ADMIN),
+    NavigationEntry("/", "Today", "today"),
+    NavigationEntry("/review", "Review", "review"),
+    NavigationEntry("/search", "Search", "search"),
+    NavigationEntry("/runs", "Runs", "runs"),
+    NavigationEntry("/rules", "Rules", "rules"),
+    NavigationEntry("/effects", "Effects", "effects"),
+    NavigationEntry("/audit", "Audit", "audit"),
+    NavigationEntry("/people", "People", "people", Role.ADMIN),
 )
 
 
 def page(visit: Visit, template: str, section: str, *, status: int = HTTPStatus.OK, **given: Any) -> Response:
     """Return a page for a person who signed in."""
-    project = visit.office.project()
+    project = visit.context.project()
     entries = [entry for entry in NAVIGATION if visit.person.role >= entry.role]
     frame = {"nav": entries, "section": section, "person": visit.person, "csrf": visit.signed_in.csrf}
     answer = _answer(project, template, status, frame | given)
@@ -61,7 +61,7 @@ def page_for_anyone(project: Project, template: str, *, status: int = HTTPStatus
     return _answer(project, template, status, given)
 
 
-def set_cookie(answer: Response, name: str, value: str, connection: Connection, seconds: int | None = None) -> None:
+def set_cookie(answer: Response, name: str, value: str, connection: RequestOrigin, seconds: int | None = None) -> None:
     """Set a cookie that only this site gets, and no script reads; by https alone where people use that."""
     answer.set_cookie(
         name, value, max_age=seconds, path="/", secure=connection.is_secure, httponly=True, samesite="lax"

@@ -90,7 +90,7 @@ class Filter:
     def of_form(cls, given: Mapping[str, str], visit: Visit) -> Filter:
         """Read a filter from what a person typed; what it cannot mean is left out, and its text is sealed."""
         clear = given.get("wanted", "").strip()[:_LONGEST]
-        sealed = _seals(visit.office.store()).seal(clear, visit.person.name) if clear else ""
+        sealed = _seals(visit.context.store()).seal(clear, visit.person.name) if clear else ""
         trimmed = {name: text.strip() for name, text in given.items()}
         return replace(cls.of(trimmed), text=sealed, after="")
 
@@ -99,13 +99,13 @@ class Filter:
         if not self.text:
             return ""
         try:
-            return _seals(visit.office.store()).open(self.text, visit.person.name)
+            return _seals(visit.context.store()).open(self.text, visit.person.name)
         except RowsUnreadable:
             return None
 
     def list_filter(self, visit: Visit) -> ListFilter:
         """Return what it means, without its text."""
-        project = visit.office.project()
+        project = visit.context.project()
         assigned = {"": None, ME: visit.person.name, NOBODY: ""}
         person = self.assigned.removeprefix(_OF_PERSON)
         return ListFilter(
@@ -151,7 +151,7 @@ class Filter:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class FilteredFindings:
     """The findings that a filter chooses for a person, as a filter of the store.
 
     `text` is what the person typed; None if it cannot be read. `is_cut`: more findings match it than are chosen.
@@ -162,14 +162,14 @@ class Chosen:
     is_cut: bool = False
 
 
-def chosen(application: Application, tx: Transaction, visit: Visit, wanted: Filter) -> Chosen:
+def chosen(application: Application, tx: Transaction, visit: Visit, wanted: Filter) -> FilteredFindings:
     """Return the findings that a filter chooses; a text matches only what the list shows. Raises SearchRefused."""
     criteria, text = wanted.list_filter(visit).criteria(application, tx), wanted.clear_text(visit)
     if not text:
-        return Chosen(criteria, text)
+        return FilteredFindings(criteria, text)
     matching = search.matching(application, tx, text, criteria, limit=MOST_BY_TEXT, sees_personal=False)
     names = [finding.id for finding in matching]
-    return Chosen(replace(criteria, ids=tuple(names[:MOST_BY_TEXT])), text, is_cut=len(names) > MOST_BY_TEXT)
+    return FilteredFindings(replace(criteria, ids=tuple(names[:MOST_BY_TEXT])), text, is_cut=len(names) > MOST_BY_TEXT)
 
 
 def _seals(store: Store) -> Seals:

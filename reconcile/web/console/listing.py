@@ -58,7 +58,7 @@ def all_findings(visit: Reviewer, request: Request) -> Response:
     The form names each with its version and plan: what comes later, or changes, is not decided.
     """
     wanted = Filter.of(request.query_params)
-    with visit.office.application() as application, application.memory.read() as tx:
+    with visit.context.application() as application, application.memory.read() as tx:
         chosen = filters.chosen(application, tx, visit, wanted)
         number = count(tx, chosen.criteria)
         listed = of_all(application, tx, page_of(tx, chosen.criteria, limit=MOST).findings)

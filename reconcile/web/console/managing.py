@@ -69,7 +69,7 @@ def add_token(visit: Admin) -> Response:
     form = visit.form
     expires = form.get("expires", "")
     try:
-        with visit.office.store().begin() as tx:
+        with visit.context.store().begin() as tx:
             until = tx.now + parse_duration(expires) if expires in _EXPIRIES and expires else None
             role = parse_role(form["role"]) if form.text("role") else None
             name, user = form.get("name", "").strip(), form.get("user", "")
@@ -88,7 +88,7 @@ def revoke(visit: Admin, name: str) -> Response:
 def _changed(visit: Visit, change: Callable[[Transaction], object]) -> Response:
     """Change something in one transaction and show the page again, or the reason why nothing changed."""
     try:
-        with visit.office.store().begin() as tx:
+        with visit.context.store().begin() as tx:
             change(tx)
     except (Wrong, Refused) as error:
         return _people(visit, error)
@@ -96,7 +96,7 @@ def _changed(visit: Visit, change: Callable[[Transaction], object]) -> Response:
 
 
 def _people(visit: Visit, error: Exception | None = None, token: str | None = None) -> Response:
-    with visit.office.application() as application:
+    with visit.context.application() as application:
         listed, listed_tokens = people.users(application), people.tokens(application)
     given = {"users": listed, "tokens": listed_tokens, "token": token, "problem": str(error) if error else None}
     given |= {"choices": [role.word for role in Role], "expiries": _EXPIRIES, "password_rule": passwords.RULE}

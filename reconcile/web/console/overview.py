@@ -11,7 +11,7 @@ from reconcile.views import today
 from reconcile.web.console import plots
 from reconcile.web.console.drawing import page
 from reconcile.web.console.signing import Viewer
-from reconcile.web.office import SUMS_KEPT, Office
+from reconcile.web.context import SUMS_KEPT, WebContext
 
 router = APIRouter(include_in_schema=False)
 
@@ -20,14 +20,14 @@ _RUNS = 8
 
 @router.get("/")
 def today_page(visit: Viewer) -> Response:
-    office = visit.office
-    shown = office.kept("today", SUMS_KEPT, lambda: _today(office))
-    with office.store().read() as tx:
-        listing = [jobs.look_at(job, tx) for job in office.project().jobs.values()]
+    context = visit.context
+    shown = context.kept("today", SUMS_KEPT, lambda: _today(context))
+    with context.store().read() as tx:
+        listing = [jobs.look_at(job, tx) for job in context.project().jobs.values()]
         latest = runs.listed(tx, None, _RUNS)
     return page(visit, "today.html", "/", today=shown, plot=plots.stacked(shown.days), jobs=listing, runs=latest)
 
 
-def _today(office: Office) -> today.Today:
-    with office.application() as application:
+def _today(context: WebContext) -> today.Today:
+    with context.application() as application:
         return today.today(application)

@@ -46,7 +46,7 @@ MOST = 1_000
 _Given = dict[str, Any]
 
 _REOPENED = ("dismissed", "handled", "snoozed")
-"""What becomes of findings by a decision that opening them again takes back."""
+"""States that result from a decision and that reopening takes back."""
 _TAKE_BACK = "take-back"
 SNOOZES = {"": "until it grows", "1d": "for a day", "7d": "for a week", "30d": "for 30 days"}
 
@@ -90,12 +90,12 @@ def decide(visit: Reviewer, request: Request, finding: str, decision: str) -> Re
     form = visit.form
     try:
         wanted = _request(form, decision, finding, form.get("version", ""), form.get("plan", ""))
-        with visit.office.application() as application:
+        with visit.context.application() as application:
             application.decisions_of(visit.person).decide(wanted).checked()
     except (Wrong, Refused, Failed, ConnectorError) as error:
         return _refused(visit, request, finding, error)
     if decision in ("approve", "retry"):
-        visit.office.wake("clean")
+        visit.context.wake("clean")
     return _to(_after(finding, form, stays=decision == "keep"))
 
 
@@ -108,12 +108,12 @@ def decide_many(visit: Reviewer, request: Request) -> Response:
         requests = _requests(form, decision, selected)
     except (SnoozeRefused, TooManySelected) as error:
         return queue_page(visit, request, filter_of(form), problem=str(error), status=status_of(error))
-    with visit.office.application() as application:
+    with visit.context.application() as application:
         took_back = partial(_take_back, application, visit.person)
         act = took_back if decision == _TAKE_BACK else application.decisions_of(visit.person).decide
         each = tuple(decide_each(requests, act))
     if decision == "approve":
-        visit.office.wake("clean")
+        visit.context.wake("clean")
     return told_next(visit, request, DecisionResults(each))
 
 
@@ -213,7 +213,7 @@ def queue_page(
     """Return the queue with one of its findings; `mistakes` are those of a file that was given back."""
     wanted_filter = Filter.of(asked)
     told = carried.carried(request, visit) if request.method == "GET" else None
-    with visit.office.application() as application:
+    with visit.context.application() as application:
         listing = _listing(application, visit, wanted_filter)
         listed, names = listing.page, [view.id for view in listing.page.findings]
         wanted = asked.get("finding", "")
@@ -307,7 +307,7 @@ def _finding(
     problem: str | None = None,
     draft: Mapping[str, str] | None = None,
 ) -> Response:
-    with visit.office.application() as application:
+    with visit.context.application() as application:
         shown = _shown(application, visit, finding, show=show)
     return _drawn(visit, request, "finding.html", status, _about(shown, problem, draft, request))
 
@@ -326,7 +326,7 @@ class _Shown:
 
     @property
     def progress(self) -> str | None:
-        """What happens to the finding right now; None if nothing does."""
+        """The work on the finding right now; None without any."""
         states = {
             "approved": "The plan is approved and will be executed in a moment.",
             "cleaning": "It is being cleaned.",

@@ -23,10 +23,10 @@ _LISTED = 50
 
 @router.get("/runs")
 def runs_page(visit: Viewer, job: str = "") -> Response:
-    office = visit.office
-    names = list(office.project().jobs)
+    context = visit.context
+    names = list(context.project().jobs)
     chosen = job if job in names else ""
-    with office.application() as application:
+    with context.application() as application:
         listed = runs.listed(application, chosen or None, _LISTED)
         unchanged = runs.unchanged(application, chosen or None, _LISTED)
         with application.memory.read() as tx:
@@ -44,7 +44,7 @@ def runs_page(visit: Viewer, job: str = "") -> Response:
 
 @router.get("/runs/{run}")
 def run_page(visit: Viewer, run: str) -> Response:
-    with visit.office.application() as application:
+    with visit.context.application() as application:
         detail = runs.detail(application, run)
     return page(visit, "run.html", "/runs", run=detail)
 
@@ -52,18 +52,18 @@ def run_page(visit: Viewer, run: str) -> Response:
 @router.post("/jobs/{job}/trigger")
 def trigger(visit: Operator, job: str) -> Response:
     """Queue a run; a form that is sent twice queues one run, by the key it was drawn with."""
-    with visit.office.application() as application:
+    with visit.context.application() as application:
         application.job(job)
         key = visit.form.text("key")
         with application.store.begin() as tx:
             triggers.request(tx, application.project, job, key, by=visit.person.name)
-    visit.office.wake("work")
+    visit.context.wake("work")
     return _to_runs()
 
 
 @router.post("/jobs/{job}/pause")
 def pause(visit: Operator, job: str) -> Response:
-    with visit.office.application() as application:
+    with visit.context.application() as application:
         application.job(job)
         reason = visit.form.text("reason") or "no reason given"
         with application.store.begin() as tx:
@@ -73,11 +73,11 @@ def pause(visit: Operator, job: str) -> Response:
 
 @router.post("/jobs/{job}/resume")
 def resume(visit: Operator, job: str) -> Response:
-    with visit.office.application() as application:
+    with visit.context.application() as application:
         application.job(job)
         with application.store.begin() as tx:
             pauses.resume(tx, pauses.of_job(job), visit.person.name)
-    visit.office.wake("work")
+    visit.context.wake("work")
     return _to_runs()
 
 

@@ -16,8 +16,8 @@ from reconcile.errors import Wrong
 from reconcile.store.sealing import RowsUnreadable, Seals
 from reconcile.web.console.drawing import set_cookie
 from reconcile.web.console.filters import Filter
+from reconcile.web.context import connection_of
 from reconcile.web.gate import Visit
-from reconcile.web.office import connection_of
 
 _SECONDS = 400 * 86_400
 """The longest that browsers keep a cookie."""
@@ -62,13 +62,13 @@ def _keep(answer: Response, request: Request, visit: Visit, saved: Mapping[str, 
     text = _seals(visit).seal(json.dumps(kept), visit.person.name)
     if len(text) > _LARGEST:
         raise ViewRefused("your browser keeps no more; remove one first")
-    set_cookie(answer, _cookie(visit), text, connection_of(request, visit.office), _SECONDS)
+    set_cookie(answer, _cookie(visit), text, connection_of(request, visit.context), _SECONDS)
 
 
 def _cookie(visit: Visit) -> str:
     """Return the name of this person's cookie: several people may use one browser."""
-    return f"reconcile-views-{hmac.digest(visit.office.store().key, visit.person.name.encode(), 'sha256').hex()[:12]}"
+    return f"reconcile-views-{hmac.digest(visit.context.store().key, visit.person.name.encode(), 'sha256').hex()[:12]}"
 
 
 def _seals(visit: Visit) -> Seals:
-    return Seals([hmac.digest(visit.office.store().key, b"reconcile/views/1", "sha256")])
+    return Seals([hmac.digest(visit.context.store().key, b"reconcile/views/1", "sha256")])

@@ -30,7 +30,7 @@ def results(visit: Viewer) -> Response:
     """Show the findings in any state that fit a text."""
     text = visit.form.get("text", "")
     try:
-        with visit.office.application() as application:
+        with visit.context.application() as application:
             result = search_by(application, visit.person, text, FindingFilter(), limit=_SHOWN)
     except (SearchRefused, TooManyAttempts) as error:
         return _drawn(visit, text, None, str(error), status_of(error))

@@ -27,7 +27,7 @@ from reconcile.web.console.filters import Filter, chosen
 from reconcile.web.console.review import MOST, filter_of, queue_page, told_next
 from reconcile.web.console.signing import Viewer
 from reconcile.web.gate import OfConsole, Visit
-from reconcile.web.multipart import Part
+from reconcile.web.multipart import FormPart
 from reconcile.web.problems import NotHere, status_of
 
 router = APIRouter(include_in_schema=False)
@@ -85,7 +85,7 @@ def export(visit: Viewer, request: Request, form: str) -> Response:
     if form not in _KINDS:
         raise NotHere(HTTPStatus.NOT_FOUND)
     content = io.BytesIO()
-    with visit.office.application() as application, Scratch() as scratch:
+    with visit.context.application() as application, Scratch() as scratch:
         with application.memory.read() as tx:
             criteria = chosen(application, tx, visit, Filter.of(request.query_params)).criteria
             number = count(tx, criteria)
@@ -102,7 +102,7 @@ def decide(visit: ReviewerWithFile, request: Request) -> Response:
     """Carry out the decisions of a file; each is checked by itself."""
     asked = filter_of(visit.form)
     try:
-        with visit.office.application() as application:
+        with visit.context.application() as application:
             sheet = _sheet(application, visit)
             outcomes = _outcomes(application, visit, sheet)
     except SheetRefused as error:
@@ -110,7 +110,7 @@ def decide(visit: ReviewerWithFile, request: Request) -> Response:
     except (Wrong, Refused) as error:
         return queue_page(visit, request, asked, problem=str(error), status=status_of(error))
     if any(request.decision == "approve" for request in sheet.requests):
-        visit.office.wake("clean")
+        visit.context.wake("clean")
     return told_next(visit, request, outcomes, remark=sheet.remark)
 
 
@@ -129,7 +129,7 @@ def _sheet(application: Application, visit: Visit) -> ReturnedSheet:
     return sheet
 
 
-def _read(application: Application, file: Part) -> ReturnedSheet:
+def _read(application: Application, file: FormPart) -> ReturnedSheet:
     name = PurePosixPath((file.file or "").replace("\\", "/")).name or "file"
     suffix = PurePosixPath(name).suffix.lower()
     with Scratch() as scratch:

@@ -20,6 +20,7 @@ from reconcile.people import passwords, sessions, users
 from reconcile.people.roles import Role
 from reconcile.store import users as stored_users
 from reconcile.web.console.drawing import page, page_for_anyone, set_cookie
+from reconcile.web.context import WebContext, connection_of, context_of
 from reconcile.web.gate import (
     COOKIE,
     Anyone,
@@ -31,7 +32,6 @@ from reconcile.web.gate import (
     is_foreign,
     signed_in_of,
 )
-from reconcile.web.office import Office, connection_of, office_of
 from reconcile.web.problems import FormRefused, status_of
 
 router = APIRouter(include_in_schema=False)
@@ -50,32 +50,32 @@ _DRAFTED = ("note", "until", "to", "reason")
 
 @router.get("/sign-in", dependencies=EVERYBODY)
 def sign_in_page(request: Request, next: str = "/", expired: bool = False) -> Response:  # noqa: A002, FBT001, FBT002 - names of the address
-    office = office_of(request)
-    connection = connection_of(request, office)
-    session, _ = signed_in_of(request, office, connection)
+    context = context_of(request)
+    connection = connection_of(request, context)
+    session, _ = signed_in_of(request, context, connection)
     if session is not None:
         return _to(within(next))
-    with office.store().read() as tx:
+    with context.store().read() as tx:
         if not stored_users.exist(tx):
             return _to("/welcome")
-    return _sign_in_form(request, office, next=within(next), expired=expired)
+    return _sign_in_form(request, context, next=within(next), expired=expired)
 
 
 @router.post("/sign-in", dependencies=EVERYBODY)
 def sign_in(request: Request, body: Body) -> Response:
-    office = office_of(request)
-    connection = connection_of(request, office)
-    form = _anonymous(request, office, body)
+    context = context_of(request)
+    connection = connection_of(request, context)
+    form = _anonymous(request, context, body)
     name, place = form.get("name", "")[:100], within(form.get("next", "/"))
     former = request.cookies.get(COOKIE)
     draft = form.get("draft", "")[:_LARGEST_DRAFT]
     try:
         session = sessions.sign_in(
-            office.store(), name, form.get("password", ""), connection.address, office.lifetime(), former=former
+            context.store(), name, form.get("password", ""), connection.address, context.lifetime(), former=former
         )
     except Refused as error:
         given = {"next": place, "name": name, "problem": str(error), "draft": draft, "posted": bool(draft)}
-        return _sign_in_form(request, office, status=status_of(error), **given)
+        return _sign_in_form(request, context, status=status_of(error), **given)
     answer = _to(place)
     set_cookie(answer, COOKIE, session.secret, connection)
     if draft:
@@ -85,7 +85,7 @@ def sign_in(request: Request, body: Body) -> Response:
 
 @router.post("/sign-out")
 def sign_out(visit: Viewer) -> Response:
-    sessions.sign_out(visit.office.store(), visit.signed_in.secret)
+    sessions.sign_out(visit.context.store(), visit.signed_in.secret)
     answer = _to("/sign-in")
     answer.delete_cookie(COOKIE, path="/")
     return answer
@@ -96,30 +96,30 @@ def sign_out(visit: Viewer) -> Response:
 
 @router.get("/welcome", dependencies=EVERYBODY)
 def welcome_page(request: Request) -> Response:
-    office = office_of(request)
-    with office.store().read() as tx:
+    context = context_of(request)
+    with context.store().read() as tx:
         if stored_users.exist(tx):
             return _to("/sign-in")
-    return _welcome_form(request, office)
+    return _welcome_form(request, context)
 
 
 @router.post("/welcome", dependencies=EVERYBODY)
 def welcome(request: Request, body: Body) -> Response:
-    office = office_of(request)
-    connection = connection_of(request, office)
-    form = _anonymous(request, office, body)
+    context = context_of(request)
+    connection = connection_of(request, context)
+    form = _anonymous(request, context, body)
     name, password = form.get("name", "").strip(), form.get("password", "")
     try:
-        sessions.count_attempt(office.store(), "first user", connection.address)
-        if not office.welcome.fits(form.get("code", "")):
+        sessions.count_attempt(context.store(), "first user", connection.address)
+        if not context.welcome.fits(form.get("code", "")):
             raise CodeRefused
-        with office.store().begin() as tx:
+        with context.store().begin() as tx:
             if stored_users.exist(tx):
                 raise CodeRefused
             users.add(tx, name, Role.ADMIN, by=name, password=password)
-        session = sessions.sign_in(office.store(), name, password, connection.address, office.lifetime())
+        session = sessions.sign_in(context.store(), name, password, connection.address, context.lifetime())
     except (Refused, Wrong) as error:
-        return _welcome_form(request, office, name=name[:64], problem=str(error), status=status_of(error))
+        return _welcome_form(request, context, name=name[:64], problem=str(error), status=status_of(error))
     answer = _to("/")
     set_cookie(answer, COOKIE, session.secret, connection)
     return answer
@@ -144,7 +144,7 @@ def account(visit: Viewer, done: str = "") -> Response:
 
 @router.post("/account/password")
 def change_password(visit: Viewer) -> Response:
-    name, store = visit.person.name, visit.office.store()
+    name, store = visit.person.name, visit.context.store()
     try:
         sessions.confirm(store, name, visit.form.get("password", ""), visit.connection.address)
         with store.begin() as tx:
@@ -161,7 +161,7 @@ def change_password(visit: Viewer) -> Response:
 
 def sign_in_again(request: Request, form: Form) -> Response:
     """Answer a request without a session: sign in, and come back with what was typed, which is not acted on."""
-    office = office_of(request)
+    context = context_of(request)
     if request.method in ("GET", "HEAD"):
         query = request.scope["query_string"].decode("latin-1")
         target = request.scope["path"] + (f"?{query}" if query else "")
@@ -169,7 +169,7 @@ def sign_in_again(request: Request, form: Form) -> Response:
         return _to(f"/sign-in?{urlencode({'next': target})}{expired}" if target != "/" else f"/sign-in?{expired[1:]}")
     place = within(form.get("back", "/"))
     given = {"next": place, "draft": _packed(form), "posted": True}
-    return _sign_in_form(request, office, status=HTTPStatus.UNAUTHORIZED, **given)
+    return _sign_in_form(request, context, status=HTTPStatus.UNAUTHORIZED, **given)
 
 
 def draft_of(request: Request) -> Mapping[str, str]:
@@ -208,34 +208,36 @@ def _to(address: str) -> Response:
     return RedirectResponse(address, HTTPStatus.SEE_OTHER)
 
 
-def _sign_in_form(request: Request, office: Office, *, status: int = HTTPStatus.OK, **given: Any) -> Response:
+def _sign_in_form(request: Request, context: WebContext, *, status: int = HTTPStatus.OK, **given: Any) -> Response:
     usual = {"next": "/", "name": "", "problem": None, "draft": "", "expired": False, "posted": False}
-    return _anonymous_form(request, office, "sign_in.html", status, usual | given)
+    return _anonymous_form(request, context, "sign_in.html", status, usual | given)
 
 
-def _welcome_form(request: Request, office: Office, *, status: int = HTTPStatus.OK, **given: Any) -> Response:
+def _welcome_form(request: Request, context: WebContext, *, status: int = HTTPStatus.OK, **given: Any) -> Response:
     usual = {"name": "", "problem": None, "password_rule": passwords.RULE}
-    return _anonymous_form(request, office, "welcome.html", status, usual | given)
+    return _anonymous_form(request, context, "welcome.html", status, usual | given)
 
 
-def _anonymous_form(request: Request, office: Office, template: str, status: int, given: Mapping[str, Any]) -> Response:
+def _anonymous_form(
+    request: Request, context: WebContext, template: str, status: int, given: Mapping[str, Any]
+) -> Response:
     """Return a form for somebody without a session; a cookie proves later that this browser asked for it."""
     cookie = request.cookies.get(_FORM_COOKIE) or secrets.token_urlsafe(32)
-    answer = page_for_anyone(office.project(), template, status=status, csrf=_proof(office, cookie), **given)
-    set_cookie(answer, _FORM_COOKIE, cookie, connection_of(request, office))
+    answer = page_for_anyone(context.project(), template, status=status, csrf=_proof(context, cookie), **given)
+    set_cookie(answer, _FORM_COOKIE, cookie, connection_of(request, context))
     return answer
 
 
-def _anonymous(request: Request, office: Office, body: bytes) -> Form:
+def _anonymous(request: Request, context: WebContext, body: bytes) -> Form:
     """Return the form. Raises FormRefused unless this browser asked for it: nobody is signed in by another site."""
     cookie = request.cookies.get(_FORM_COOKIE, "")
     if not cookie or is_foreign(request):
         raise FormRefused
     form = form_of_stranger(request, body)
-    if not hmac.compare_digest(_proof(office, cookie).encode(), form.get("csrf", "").encode()):
+    if not hmac.compare_digest(_proof(context, cookie).encode(), form.get("csrf", "").encode()):
         raise FormRefused
     return form
 
 
-def _proof(office: Office, cookie: str) -> str:
-    return hmac.digest(office.store().key, f"reconcile/form/1|{cookie}".encode(), "sha256").hex()
+def _proof(context: WebContext, cookie: str) -> str:
+    return hmac.digest(context.store().key, f"reconcile/form/1|{cookie}".encode(), "sha256").hex()

@@ -17,7 +17,7 @@ from rules.values import Schema
 
 
 @dataclass(frozen=True)
-class BoundRule(KeyedSide):
+class BoundDuplicates(KeyedSide):
     """A rule of this kind with the dataset it reads."""
 
     rule: DuplicatesRule
@@ -28,14 +28,14 @@ def filter_of(rule: DuplicatesRule) -> str | None:
     return rule.where if isinstance(rule.where, str) else None
 
 
-def bind(rule: DuplicatesRule, relation: Relation) -> BoundRule:
+def bind(rule: DuplicatesRule, relation: Relation) -> BoundDuplicates:
     """Bind the rule to the dataset it reads. Raises DoesNotFit with every mistake."""
-    bound = BoundRule(rule, relation, columns_of(rule.name, relation), filter_of(rule))
+    bound = BoundDuplicates(rule, relation, columns_of(rule.name, relation), filter_of(rule))
     fitting.refuse(rule.name, misfits(bound))
     return bound
 
 
-def misfits(bound: BoundRule, *, among_several: bool = False) -> Iterator[str]:
+def misfits(bound: BoundDuplicates, *, among_several: bool = False) -> Iterator[str]:
     """Yield a sentence for each mistake in the rule's settings for this dataset, one of several or the only one."""
     rule, relation, schema = bound.rule, bound.relation, bound.columns.schema
     yield from fitting.missing(schema, relation, fitting.named(relation, _named(rule)))

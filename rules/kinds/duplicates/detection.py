@@ -27,12 +27,12 @@ from rules.groups.sample import Sample
 from rules.groups.scope import Changed, KnownGroups
 from rules.groups.share import ShareLimit
 from rules.kinds.duplicates import incremental, words
-from rules.kinds.duplicates.bound import BoundRule, bind
+from rules.kinds.duplicates.bound import BoundDuplicates, bind
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.models import Keep
 
 
-class FittedDuplicates(FittedRule[BoundRule]):
+class FittedDuplicates(FittedRule[BoundDuplicates]):
     """A rule of this kind with its dataset."""
 
     @classmethod
@@ -135,7 +135,7 @@ class _Answer:
 
 
 def _ask_source(
-    bound: BoundRule, records: Pushed, slot: dt.datetime, memory: str | None, temp: Path | None, stop: Stop | None
+    bound: BoundDuplicates, records: Pushed, slot: dt.datetime, memory: str | None, temp: Path | None, stop: Stop | None
 ) -> _Answer:
     source = pushdown.Pushdown(bound.pushed(records))
     everything = question(bound, source.table, source.dialect, slot)
@@ -164,7 +164,7 @@ def _ask_source(
     return _Answer(source.name, tally, members, answer.members, texts)
 
 
-def _obstacle(bound: BoundRule, dialect: str) -> str | None:
+def _obstacle(bound: BoundDuplicates, dialect: str) -> str | None:
     if bound.rule.consecutive is not None:
         return "with `consecutive`, the positions of all records are counted in DuckDB"
     obstacle = bound.uses.obstacle(dialect)
@@ -174,7 +174,7 @@ def _obstacle(bound: BoundRule, dialect: str) -> str | None:
 
 
 def _guard(
-    bound: BoundRule, table: sa.FromClause, dialect: str, slot: dt.datetime, columns: tuple[str, ...]
+    bound: BoundDuplicates, table: sa.FromClause, dialect: str, slot: dt.datetime, columns: tuple[str, ...]
 ) -> pushdown.Guard:
     compiler = Compiler(bound.columns, table, dialect, slot, bound.relation.timezone)
     return pushdown.Guard(

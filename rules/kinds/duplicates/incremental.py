@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from rules.expressions import parse, parse_group
 from rules.expressions.falling import falls
-from rules.expressions.tree import Call, walk
-from rules.kinds.duplicates.bound import BoundRule
+from rules.expressions.tree import FunctionCall, walk
+from rules.kinds.duplicates.bound import BoundDuplicates
 from rules.values import Type
 
 
-def obstacle(bound: BoundRule) -> str | None:
+def obstacle(bound: BoundDuplicates) -> str | None:
     """Return the reason, as a clause, why only a full run of this rule is exact; None if an incremental one is."""
     rule = bound.rule
     if rule.clean is not None:
@@ -31,7 +31,7 @@ def obstacle(bound: BoundRule) -> str | None:
     return None
 
 
-def _grows_by_loss(bound: BoundRule) -> str | None:
+def _grows_by_loss(bound: BoundDuplicates) -> str | None:
     """Return how a finding can appear because a record of no finding is gone, as a clause; None if none can."""
     rule = bound.rule
     if rule.repeats is not None:
@@ -48,7 +48,7 @@ def _grows_by_loss(bound: BoundRule) -> str | None:
     return None
 
 
-def parts(bound: BoundRule) -> tuple[str, ...]:
+def parts(bound: BoundDuplicates) -> tuple[str, ...]:
     """Return the columns whose values are those of the key: records of equal keys have equal values there."""
     return tuple(
         part.column
@@ -60,9 +60,9 @@ def parts(bound: BoundRule) -> tuple[str, ...]:
     )
 
 
-def _asks_for_slot(bound: BoundRule) -> bool:
+def _asks_for_slot(bound: BoundDuplicates) -> bool:
     """Return True if an expression of the rule or its dataset depends on the time of the run."""
     texts = [text for text in (bound.relation.where, bound.where) if text is not None]
     roots = [parse(text).root for text in (*texts, *bound.relation.derived.values())]
     roots += [parse_group(bound.rule.having).root] if bound.rule.having else []
-    return any(isinstance(node, Call) and node.function == "slot" for root in roots for node in walk(root))
+    return any(isinstance(node, FunctionCall) and node.function == "slot" for root in roots for node in walk(root))

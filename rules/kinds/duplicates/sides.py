@@ -17,7 +17,7 @@ from rules.engines.base import Relation
 from rules.expressions import BoundGroup
 from rules.groups.criteria import Criteria
 from rules.kinds.duplicates import datasets
-from rules.kinds.duplicates.bound import BoundRule, excepted, filter_of, misfits
+from rules.kinds.duplicates.bound import BoundDuplicates, excepted, filter_of, misfits
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.models import KeyPart
 from rules.normalise import chain_type
@@ -25,7 +25,7 @@ from rules.values import Schema, Type
 
 
 @dataclass(frozen=True)
-class SideInRule(RenamedSide, BoundRule):
+class SideInRule(RenamedSide, BoundDuplicates):
     """One of several datasets, with the rule in its own columns."""
 
 

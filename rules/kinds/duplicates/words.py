@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rules.expressions.words import condition_in_words, group_in_words, name_in_words
 from rules.groups.implausible import FEW
 from rules.groups.keeper import criteria_in_words, kept_in_words
-from rules.kinds.duplicates.bound import BoundRule
+from rules.kinds.duplicates.bound import BoundDuplicates
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.kinds.duplicates.reasons import distance_in_words, order_in_words
 from rules.kinds.duplicates.sides import SeveralBound
@@ -15,10 +15,10 @@ from rules.models import KeyPart
 from rules.normalise.words import in_words
 from rules.values import PLACE
 
-AnyBound = BoundRule | SeveralBound
+AnyBound = BoundDuplicates | SeveralBound
 
 
-def describe(bound: BoundRule) -> Mapping[str, Sequence[str]]:
+def describe(bound: BoundDuplicates) -> Mapping[str, Sequence[str]]:
     """Return the rule's sentences below their headings; see `rules.binding.fitted.Fitted`."""
     return {
         "compares": list(_compares(bound)),
@@ -73,7 +73,7 @@ def _part(bound: AnyBound, part: KeyPart) -> str:
     return f"{name_in_words(part.column)}: {how}{empty}"
 
 
-def _takes_part(bound: BoundRule) -> Iterator[str]:
+def _takes_part(bound: BoundDuplicates) -> Iterator[str]:
     conditions = {f"dataset {bound.relation.dataset}": bound.relation.where, "the rule": bound.where}
     wheres = [(place, text) for place, text in conditions.items() if text is not None]
     for place, text in wheres:

@@ -24,7 +24,7 @@ MATCHED = len(CODES)
 _ZERO = Decimal(0)
 
 
-class RecordsLost(Unanswerable):
+class RecordsUnaccounted(Unanswerable):
     """Matching did not account for each record exactly once."""
 
     def __init__(self, rule: str, dataset: str, records: int, accounted: int) -> None:
@@ -35,7 +35,7 @@ class RecordsLost(Unanswerable):
 
 
 @dataclass
-class Sums:
+class RecordSums:
     """The number of records and the sum of their money, by currency.
 
     Of all records of a side, `no_amount` have no amount, and `no_currency` an amount without a currency.
@@ -56,7 +56,7 @@ class Sums:
             amount = distances.number(money)
             self._add(currency_name(str(currency)), EXACT.multiply(amount, Decimal(records)) if is_float else amount)
 
-    def plus(self, sums: Sums) -> None:
+    def plus(self, sums: RecordSums) -> None:
         self.records += sums.records
         self.no_amount += sums.no_amount
         self.no_currency += sums.no_currency
@@ -71,15 +71,15 @@ class Sums:
 class Account:
     """The records of one side: all that were read, and what became of them, by the code of their form or MATCHED."""
 
-    total: Sums
-    parts: Mapping[int, Sums]
+    total: RecordSums
+    parts: Mapping[int, RecordSums]
 
     def of(self, code: int) -> Mapping[str, Decimal]:
-        return self.parts.get(code, Sums()).money
+        return self.parts.get(code, RecordSums()).money
 
 
 def accounts(
-    workspace: Workspace, outcomes: Outcomes, agreed: Sequence[Sums], totals: Sequence[Sums] | None
+    workspace: Workspace, outcomes: Outcomes, agreed: Sequence[RecordSums], totals: Sequence[RecordSums] | None
 ) -> tuple[Account, Account]:
     """Sum up each side twice: as its records were read, and by what became of them.
 
@@ -89,7 +89,7 @@ def accounts(
     both = []
     for side, table in enumerate(workspace.tables):
         chosen = members.side == side
-        total = Sums()
+        total = RecordSums()
         if totals is None:
             total.add(workspace.rows(table.sums(table.is_scanned)))
             [(total.no_amount, total.no_currency)] = workspace.rows(table.unpriced())
@@ -100,7 +100,9 @@ def accounts(
     return both[0], both[1]
 
 
-def summed_by_code(workspace: Workspace, side: int, rows: Integers, codes: Integers | None = None) -> dict[int, Sums]:
+def summed_by_code(
+    workspace: Workspace, side: int, rows: Integers, codes: Integers | None = None
+) -> dict[int, RecordSums]:
     """Sum up records by the code that each has, or by MATCHED."""
     if not len(rows):
         return {}
@@ -108,21 +110,21 @@ def summed_by_code(workspace: Workspace, side: int, rows: Integers, codes: Integ
     given = pa.table({"row": rows, "code": np.full(len(rows), MATCHED) if codes is None else codes})
     placed = sa.table("placed", sa.column("row", sa.BigInteger()), sa.column("code", sa.BigInteger()))
     joined = table.table.join(placed, table.row == placed.c.row)
-    parts: dict[int, Sums] = {}
+    parts: dict[int, RecordSums] = {}
     with workspace.shown(placed.name, given):
         for code, *sums in workspace.rows(table.sums(sa.true(), placed.c.code).select_from(joined)):
-            parts.setdefault(int(code), Sums()).add([sums])
+            parts.setdefault(int(code), RecordSums()).add([sums])
     return parts
 
 
 def proven(
     rule: str, datasets: Sequence[str], left: Account, right: Account, reported: Collection[str], *, has_money: bool
 ) -> tuple[BalanceLine, ...]:
-    """Return the balance by currency. Raises RecordsLost or BalanceBroken unless everything is accounted for."""
+    """Return the balance by currency. Raises RecordsUnaccounted or BalanceBroken unless everything is accounted for."""
     for dataset, account in zip(datasets, (left, right), strict=True):
         accounted = sum(sums.records for sums in account.parts.values())
         if accounted != account.total.records:
-            raise RecordsLost(rule, dataset, account.total.records, accounted)
+            raise RecordsUnaccounted(rule, dataset, account.total.records, accounted)
     if not has_money:
         return ()
     by_form = {form: _sides(left, right, code) for form, code in CODES.items()}

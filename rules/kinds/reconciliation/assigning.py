@@ -17,7 +17,7 @@ import numpy as np
 from rules.engines.base import Unanswerable
 from rules.kinds.reconciliation.outcomes import LEFT, RIGHT, Outcomes
 from rules.kinds.reconciliation.ranges import Ranges, Records, Window, exact, linked_ranges, ranges, slices
-from rules.kinds.reconciliation.sides import Sides
+from rules.kinds.reconciliation.sides import MatchedSides
 from rules.pairs import numbers
 from rules.pairs.assignment.assign import Assignment, assign
 from rules.pairs.assignment.network import Candidates
@@ -58,7 +58,7 @@ class Classes:
     paired_right: Flags
 
     @classmethod
-    def of(cls, sides: Sides) -> Classes:
+    def of(cls, sides: MatchedSides) -> Classes:
         # Records that are equal in everything are no partners if something must differ, or if keys are not equal.
         can_equal = not sides.differ and sides.links is None
         chosen = [np.flatnonzero(side.has_equals & can_equal) for side in (sides.left, sides.right)]
@@ -77,7 +77,7 @@ class Classes:
         return cls(classes[LEFT], classes[RIGHT], paired[LEFT], paired[RIGHT])
 
 
-def _differing(sides: Sides, chosen: list[Integers]) -> Iterator[tuple[Integers, Integers]]:
+def _differing(sides: MatchedSides, chosen: list[Integers]) -> Iterator[tuple[Integers, Integers]]:
     """Yield numbers of the chosen records that are equal for records without any difference."""
     rows, theirs = chosen
     left, right = sides.left, sides.right
@@ -102,7 +102,7 @@ def _rank(numbers_: Integers) -> Integers:
     return rank
 
 
-def paired(sides: Sides, window: Window | None, rule: str) -> Outcomes:
+def paired(sides: MatchedSides, window: Window | None, rule: str) -> Outcomes:
     """Match the records of both sides. Raises TooManyPairs."""
     outcomes = Outcomes()
     classes = Classes.of(sides)
@@ -129,7 +129,7 @@ def _assigned(part: Candidates, sizes: tuple[int, int], rule: str) -> Assignment
         raise TooManyPairs(rule, error.records, why) from error
 
 
-def _add_pairs(outcomes: Outcomes, sides: Sides, left: Integers, right: Integers) -> None:
+def _add_pairs(outcomes: Outcomes, sides: MatchedSides, left: Integers, right: Integers) -> None:
     """Count the pairs, and add those that differ in a field as mismatches."""
     differ = sides.differences(left, right) > 0
     numbers_ = np.arange(int(differ.sum()))
@@ -140,7 +140,7 @@ def _add_pairs(outcomes: Outcomes, sides: Sides, left: Integers, right: Integers
 
 
 def _add_open(
-    outcomes: Outcomes, sides: Sides, classes: Classes, is_open: tuple[Flags, Flags], groups: _Groups
+    outcomes: Outcomes, sides: MatchedSides, classes: Classes, is_open: tuple[Flags, Flags], groups: _Groups
 ) -> None:
     """Add the records that stay open: alone, or with those that could stay open in their place.
 
@@ -211,7 +211,7 @@ class _Groups:
 
 
 def _candidates(
-    sides: Sides, free: tuple[Integers, Integers], window: Window | None, rule: str
+    sides: MatchedSides, free: tuple[Integers, Integers], window: Window | None, rule: str
 ) -> Iterator[Candidates]:
     """Yield the possible pairs of free records, by their places in `free`; all pairs of a key come together."""
     left, right = (
@@ -254,7 +254,7 @@ def _built(near: Ranges, lookups: Integers) -> Iterator[tuple[Integers, Integers
         yield chosen.pairs(begin, end)
 
 
-def _costs(sides: Sides, left: Integers, right: Integers) -> Iterator[Amounts]:
+def _costs(sides: MatchedSides, left: Integers, right: Integers) -> Iterator[Amounts]:
     """Yield what decides between the partners of each pair of records, the most important first; less is better."""
     for preferred in sides.prefer:
         yield preferred.differ(left, right).astype(np.int64)

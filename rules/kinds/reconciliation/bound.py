@@ -22,7 +22,7 @@ from rules.values import Type
 
 
 @dataclass(frozen=True)
-class Limits:
+class AmountLimits:
     """The largest difference of two numbers: an amount, per cent of the larger one, or both; zero if neither.
 
     Of two limits both must hold, or `either`.
@@ -33,7 +33,7 @@ class Limits:
     either: bool = False
 
     @classmethod
-    def of(cls, apart: Apart) -> Limits:
+    def of(cls, apart: Apart) -> AmountLimits:
         return cls(apart.by, apart.percent, apart.hold == "either")
 
 
@@ -139,7 +139,7 @@ class BoundSide(Side):
 
 
 @dataclass(frozen=True)
-class BoundRule:
+class BoundReconciliation:
     """A rule with its two sides.
 
     `keys` are in order of preference, and `by` is the number of the one by which records are matched now.
@@ -154,7 +154,7 @@ class BoundRule:
     keys: tuple[tuple[KeyPair, ...], ...]
     every_compared: tuple[ComparedPair, ...]
     of_all: frozenset[int]
-    limits: Limits | None
+    limits: AmountLimits | None
     by: int = 0
 
     @property
@@ -200,7 +200,7 @@ class BoundRule:
         return tuple(f"compare_{n}" for n in self._compared)
 
     @property
-    def by_each_key(self) -> tuple[BoundRule, ...]:
+    def by_each_key(self) -> tuple[BoundReconciliation, ...]:
         """This rule with each of its keys as the one by which records are matched."""
         return tuple(replace(self, by=number) for number in range(len(self.keys)))
 
@@ -229,7 +229,7 @@ class BoundRule:
         return self.left.relation.dataset == self.right.relation.dataset
 
 
-def bind(rule: ReconciliationRule, relations: Mapping[str, Relation]) -> BoundRule:
+def bind(rule: ReconciliationRule, relations: Mapping[str, Relation]) -> BoundReconciliation:
     """Bind the rule to its datasets. Raises RuleError where a derived column or an amount cannot be computed."""
     both = (relations[rule.dataset], relations[rule.right])
     amounts = _amounts(rule, both)
@@ -245,8 +245,8 @@ def bind(rule: ReconciliationRule, relations: Mapping[str, Relation]) -> BoundRu
         for draft, name in zip(drafts, SIDES, strict=True)
     )
     amount = rule.tolerance.amount
-    limits = Limits.of(amount) if amount else Limits()
-    return BoundRule(rule, left, right, keys, compared, numbers, limits if amounts else None)
+    limits = AmountLimits.of(amount) if amount else AmountLimits()
+    return BoundReconciliation(rule, left, right, keys, compared, numbers, limits if amounts else None)
 
 
 def _keys(rule: ReconciliationRule, left: _Draft, right: _Draft) -> tuple[tuple[KeyPair, ...], ...]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from rules.kinds.reconciliation.outcomes import LEFT, RIGHT, Outcomes
 from rules.kinds.reconciliation.ranges import Records, Window, ranges
-from rules.kinds.reconciliation.sides import Field, Measure, Side, Sides
+from rules.kinds.reconciliation.sides import Field, MatchedSide, MatchedSides, Measure
 from rules.pairs import numbers
 from rules.pairs.numbers import Amounts, Flags, Integers
 
@@ -27,7 +27,7 @@ class Keys:
     rights: Integers
 
     @classmethod
-    def of(cls, sides: Sides) -> Keys:
+    def of(cls, sides: MatchedSides) -> Keys:
         both = np.concatenate([sides.left.key, sides.right.key])
         distinct, at = np.unique(both, return_inverse=True)
         left, right = at[: len(sides.left)], at[len(sides.left) :]
@@ -40,7 +40,7 @@ class Keys:
         return self.left if side == LEFT else self.right
 
 
-def bundled(sides: Sides, window: Window | None, has_many: tuple[bool, bool]) -> Outcomes:
+def bundled(sides: MatchedSides, window: Window | None, has_many: tuple[bool, bool]) -> Outcomes:
     """Match the records of each key."""
     outcomes, keys = Outcomes(), Keys.of(sides)
     in_both = (keys.lefts > 0) & (keys.rights > 0)
@@ -69,7 +69,7 @@ def bundled(sides: Sides, window: Window | None, has_many: tuple[bool, bool]) ->
     return outcomes
 
 
-def _undecided(sides: Sides, repeats: Sequence[Flags]) -> Flags:
+def _undecided(sides: MatchedSides, repeats: Sequence[Flags]) -> Flags:
     """Return True for each component with several records of a side where one is allowed, which name different ones."""
     undecided: Flags = np.zeros(len(repeats[LEFT]), np.bool_)
     if sides.links is not None:
@@ -78,7 +78,9 @@ def _undecided(sides: Sides, repeats: Sequence[Flags]) -> Flags:
     return undecided
 
 
-def _add_alone(outcomes: Outcomes, number: int, side: Side, key: Integers, is_alone: Flags, *, has_many: bool) -> None:
+def _add_alone(
+    outcomes: Outcomes, number: int, side: MatchedSide, key: Integers, is_alone: Flags, *, has_many: bool
+) -> None:
     chosen = np.flatnonzero(is_alone[key])
     if has_many:
         of_chosen = np.unique(key[chosen], return_inverse=True)[1]
@@ -87,7 +89,7 @@ def _add_alone(outcomes: Outcomes, number: int, side: Side, key: Integers, is_al
         outcomes.add_alone(number, side.row[chosen], side.due[chosen])
 
 
-def _add(outcomes: Outcomes, sides: Sides, keys: Keys, form: Any, chosen: Flags, reason: str = "") -> None:
+def _add(outcomes: Outcomes, sides: MatchedSides, keys: Keys, form: Any, chosen: Flags, reason: str = "") -> None:
     """Add the records of each chosen key as one discrepancy."""
     renumbered = np.cumsum(chosen) - 1
     members = []
@@ -98,7 +100,7 @@ def _add(outcomes: Outcomes, sides: Sides, keys: Keys, form: Any, chosen: Flags,
     outcomes.add(form, members[LEFT], members[RIGHT], int(chosen.sum()), reason)
 
 
-def _balanced(sides: Sides, keys: Keys) -> Flags:
+def _balanced(sides: MatchedSides, keys: Keys) -> Flags:
     """Return True for each key whose sums agree."""
     if sides.within is None or sides.left.amount is None or sides.right.amount is None:
         return np.ones(len(keys), np.bool_)
@@ -117,7 +119,7 @@ def summed(amounts: Amounts, key: Integers, size: int) -> Amounts:
     return total
 
 
-def _near(sides: Sides, keys: Keys, window: Window | None) -> Flags:
+def _near(sides: MatchedSides, keys: Keys, window: Window | None) -> Flags:
     """Return True for each key that has a left and a right record within the window."""
     if window is None:
         return np.ones(len(keys), np.bool_)
@@ -127,7 +129,7 @@ def _near(sides: Sides, keys: Keys, window: Window | None) -> Flags:
     return is_near
 
 
-def _same(sides: Sides, keys: Keys) -> Flags:
+def _same(sides: MatchedSides, keys: Keys) -> Flags:
     """Return True for each key that agrees in all compared fields.
 
     Each left value agrees with each right one, or the values of both sides can be paired off.

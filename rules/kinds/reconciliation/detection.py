@@ -24,8 +24,8 @@ from rules.groups.detection import Detection
 from rules.groups.group import Group
 from rules.groups.sample import Sample
 from rules.kinds.reconciliation import matching, members, near_misses, pulling, settling, totals, units, words
-from rules.kinds.reconciliation.accounts import Account, Sums, accounts, proven
-from rules.kinds.reconciliation.bound import BoundRule
+from rules.kinds.reconciliation.accounts import Account, RecordSums, accounts, proven
+from rules.kinds.reconciliation.bound import BoundReconciliation
 from rules.kinds.reconciliation.findings import Reporter
 from rules.kinds.reconciliation.fitting import fitted
 from rules.kinds.reconciliation.model import FORMS, ReconciliationRule
@@ -37,7 +37,7 @@ from rules.kinds.reconciliation.workspace import Workspace
 from rules.values.packed import Packed
 
 
-class FittedReconciliation(FittedRule[BoundRule]):
+class FittedReconciliation(FittedRule[BoundReconciliation]):
     """A rule of this kind with its datasets."""
 
     @classmethod
@@ -107,7 +107,7 @@ class _Answer:
 class _Run:
     """One detection, once the records of both sides are loaded."""
 
-    bound: BoundRule
+    bound: BoundReconciliation
     workspace: Workspace
     slot: dt.datetime
     settled: Settled | None = None
@@ -155,7 +155,7 @@ class _Run:
             interchangeable=answer.interchangeable,
         )
 
-    def _unpriced(self, table: SideTable, total: Sums) -> list[Skipped]:
+    def _unpriced(self, table: SideTable, total: RecordSums) -> list[Skipped]:
         """Return how many records add nothing to the balance because they lack an amount or its currency."""
         relation, money = table.side.relation, table.side.relation.money
         dataset = None if self.bound.is_of_one_dataset else relation.dataset

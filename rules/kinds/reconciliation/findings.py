@@ -8,9 +8,9 @@ from decimal import Decimal
 from functools import cached_property
 
 from rules.groups.group import Difference, Discrepancy, Member
-from rules.kinds.reconciliation.bound import BoundRule, BoundSide
+from rules.kinds.reconciliation.bound import BoundReconciliation, BoundSide
 from rules.kinds.reconciliation.judging import Judge
-from rules.kinds.reconciliation.members import Record, Sides
+from rules.kinds.reconciliation.members import SideRecord, Sides
 from rules.kinds.reconciliation.model import Form
 from rules.pairs import distances
 from rules.values import EXACT, Value, currency_name
@@ -23,7 +23,7 @@ _DIFFERENT: tuple[Form, ...] = ("mismatch", "unbalanced")
 class Reporter:
     """Builds the discrepancies of a rule."""
 
-    bound: BoundRule
+    bound: BoundReconciliation
 
     def discrepancy(self, form: Form, sides: Sides, reason: str | None) -> Discrepancy:
         left, right = sides
@@ -61,7 +61,7 @@ class Reporter:
     def _judge(self) -> Judge:
         return self._judges[0]
 
-    def _member(self, side: BoundSide, record: Record) -> Member:
+    def _member(self, side: BoundSide, record: SideRecord) -> Member:
         is_of_another = side.name == "right" and not self.bound.is_of_one_dataset
         values = {name: record.values[name] for name in side.shown}
         return Member(record.id, values, side.relation.dataset if is_of_another else None)

@@ -11,14 +11,14 @@ from rules.binding.side import columns_of
 from rules.document.mistakes import RuleError, suggestion
 from rules.engines.base import Relation
 from rules.kinds.reconciliation import barren
-from rules.kinds.reconciliation.bound import BoundRule, BoundSide, bind
+from rules.kinds.reconciliation.bound import BoundReconciliation, BoundSide, bind
 from rules.kinds.reconciliation.model import ReconciliationRule
 from rules.kinds.reconciliation.pairs import KeyPair, Pair
 from rules.models import KeyPart
 from rules.values import Type
 
 
-def fitted(rule: ReconciliationRule, relations: Mapping[str, Relation]) -> BoundRule:
+def fitted(rule: ReconciliationRule, relations: Mapping[str, Relation]) -> BoundReconciliation:
     """Bind the rule to its datasets. Raises DoesNotFit with every mistake."""
     fitting.refuse(rule.name, _underivable(rule, relations))
     try:
@@ -46,7 +46,7 @@ def _amount_setting(rule: ReconciliationRule) -> str:
     return "tolerance.amount" if rule.tolerance.amount and rule.tolerance.amount.left else "money"
 
 
-def _mistakes(bound: BoundRule) -> Iterator[str]:
+def _mistakes(bound: BoundReconciliation) -> Iterator[str]:
     for side in bound.sides:
         yield from _of_side(bound, side)
     facts = {
@@ -73,7 +73,7 @@ def _mistakes(bound: BoundRule) -> Iterator[str]:
     yield from _of_money(bound)
 
 
-def _of_side(bound: BoundRule, side: BoundSide) -> Iterator[str]:
+def _of_side(bound: BoundReconciliation, side: BoundSide) -> Iterator[str]:
     schema, relation = side.columns.schema, side.relation
     yield from fitting.missing(schema, relation, _named(bound, side))
     for part in side.parts:
@@ -95,7 +95,7 @@ def _of_side(bound: BoundRule, side: BoundSide) -> Iterator[str]:
     )
 
 
-def _named(bound: BoundRule, side: BoundSide) -> Iterator[tuple[str, str]]:
+def _named(bound: BoundReconciliation, side: BoundSide) -> Iterator[tuple[str, str]]:
     """Yield each column with the setting that names it, money first: the rule compares it without naming it."""
     money = [name for name in (side.money, side.currency) if name]
     yield from (("id", name) for name in side.relation.id)
@@ -117,7 +117,7 @@ def _named(bound: BoundRule, side: BoundSide) -> Iterator[tuple[str, str]]:
     yield from ((setting, name) for setting, name in named.items() if name)
 
 
-def _unlike(bound: BoundRule, pair: Pair, setting: str) -> Iterator[str]:
+def _unlike(bound: BoundReconciliation, pair: Pair, setting: str) -> Iterator[str]:
     """Yield a sentence if two columns can never be equal."""
     kinds = [_type(side, part) for side, part in zip(bound.sides, (pair.left, pair.right), strict=True)]
     left, right = kinds
@@ -130,7 +130,7 @@ def _unlike(bound: BoundRule, pair: Pair, setting: str) -> Iterator[str]:
     yield f"`{setting}` compares {names[0]} with {names[1]}, which are never equal; {advice}."
 
 
-def _unsearchable(bound: BoundRule, pair: KeyPair) -> Iterator[str]:
+def _unsearchable(bound: BoundReconciliation, pair: KeyPair) -> Iterator[str]:
     """Yield a sentence for each side that is no text, or no value that a text can contain."""
     for side in bound.sides:
         part, allowed = pair.value(side.name), [Type.TEXT]
@@ -169,7 +169,7 @@ def _type(side: BoundSide, part: KeyPart) -> Type | None:
         return None  # told by `fitting.key_part`
 
 
-def _left_out(bound: BoundRule) -> Iterator[str]:
+def _left_out(bound: BoundReconciliation) -> Iterator[str]:
     """Yield a sentence for each column that `all` leaves out although neither dataset has it."""
     every = bound.rule.compares_all
     names = {name for side in bound.sides for name in (*side.relation.schema.names, *side.relation.derived)}
@@ -180,7 +180,7 @@ def _left_out(bound: BoundRule) -> Iterator[str]:
         yield "`compare: all` finds no column of the same name in both datasets; name the columns of each side."
 
 
-def _tolerances(bound: BoundRule) -> Iterator[str]:
+def _tolerances(bound: BoundReconciliation) -> Iterator[str]:
     for side in bound.sides:
         schema = side.columns.schema
         if side.date in schema and schema[str(side.date)].type not in fitting.TIMES:
@@ -197,7 +197,7 @@ def _tolerances(bound: BoundRule) -> Iterator[str]:
             yield f"`by` and `percent` in `compare` need numbers; `{pair.name}` has none."
 
 
-def _of_money(bound: BoundRule) -> Iterator[str]:
+def _of_money(bound: BoundReconciliation) -> Iterator[str]:
     left, right = (side.relation.money for side in bound.sides)
     if left and right and left.currency and right.currency and left.currency != right.currency:
         datasets = [side.relation.dataset for side in bound.sides]

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from rules.engines.compile import Compiler, Uses
 from rules.engines.pushdown import mark
 from rules.functions import exact, filled, in_calendar, plain, utc_day
-from rules.kinds.reconciliation.bound import BoundRule, BoundSide
+from rules.kinds.reconciliation.bound import BoundReconciliation, BoundSide
 from rules.kinds.reconciliation.days import local_day
 from rules.kinds.reconciliation.stored import (
     EXCLUDED,
@@ -45,7 +45,7 @@ def uses(side: BoundSide) -> Uses:
 class SideQuery:
     """One side's records in the database. `days` are the first and last UTC day of each of its instants."""
 
-    bound: BoundRule
+    bound: BoundReconciliation
     side: BoundSide
     table: sa.FromClause
     dialect: str

@@ -11,9 +11,9 @@ from functools import cached_property
 from zoneinfo import ZoneInfo
 
 from rules.groups.group import Difference
-from rules.kinds.reconciliation.bound import BoundRule, BoundSide, Limits
+from rules.kinds.reconciliation.bound import AmountLimits, BoundReconciliation, BoundSide
 from rules.kinds.reconciliation.links import name_each_other
-from rules.kinds.reconciliation.members import Record, Sides
+from rules.kinds.reconciliation.members import SideRecord, Sides
 from rules.kinds.reconciliation.pairs import SIDES, ComparedPair
 from rules.kinds.reconciliation.texts import size
 from rules.models import KeyPart
@@ -27,7 +27,7 @@ Values = Sequence[tuple[Value, Value]]
 """Normalised values of a field, each with the value of the record."""
 
 
-def within(left: Decimal, right: Decimal, limits: Limits) -> bool:
+def within(left: Decimal, right: Decimal, limits: AmountLimits) -> bool:
     """Return True if two amounts differ by no more than the limits allow."""
     distance = EXACT.abs(EXACT.subtract(left, right))
     if limits.by is None and limits.percent is None:
@@ -50,7 +50,7 @@ def day_of(value: Value, timezone: str) -> dt.date | None:
 class Judge:
     """Finds the differences between the records of a discrepancy."""
 
-    bound: BoundRule
+    bound: BoundReconciliation
 
     def differences(self, sides: Sides) -> Iterator[Difference]:
         """Yield the sums, dates and compared fields that differ."""
@@ -93,14 +93,14 @@ class Judge:
             amounts = self._amount(sides[0], left_amount), self._amount(sides[1], right_amount)
             yield (left_amount, right_amount), amounts, canonical(amounts[0]) == canonical(amounts[1])
 
-    def _amount(self, records: Sequence[Record], column: str) -> Value:
+    def _amount(self, records: Sequence[SideRecord], column: str) -> Value:
         """Return an amount of one record as it is, or the sum of several; None if one is empty."""
         values = [record.values[column] for record in records]
         if len(values) == 1:
             return values[0]
         return None if None in values else _total(records, column)
 
-    def key_of(self, side: int, record: Record) -> Sequence[Value]:
+    def key_of(self, side: int, record: SideRecord) -> Sequence[Value]:
         """Return the normalised key of a record."""
         return [chain(record.values[column]) for column, chain in self._key_chains[side]]
 
@@ -116,7 +116,7 @@ class Judge:
             side = of_values if sides[of_values] else side
         return dict(zip(self._key_names[side], self.key_of(side, sides[side][0]), strict=True))
 
-    def has_key(self, side: int, record: Record) -> bool:
+    def has_key(self, side: int, record: SideRecord) -> bool:
         """Return True if a record has the whole key, but for parts whose empty values match each other."""
         key = self.key_of(side, record)
         is_whole = all(value is not None or self.bound.matches_null(n) for n, value in enumerate(key))
@@ -190,7 +190,7 @@ class Judge:
             _, nearest_left, nearest_right = min(pairs, key=lambda pair: abs(pair[0]))
             yield self.difference(date.left, date.right, nearest_left, nearest_right)
 
-    def _rank(self, side: BoundSide, record: Record) -> int:
+    def _rank(self, side: BoundSide, record: SideRecord) -> int:
         day = day_of(record.values[side.date or ""], side.relation.timezone)
         assert day is not None  # noqa: S101 - a record without date matches nothing
         return self.bound.rank(day)
@@ -220,7 +220,7 @@ class Judge:
         own = ([each for each in side if str(canonical(each[0])) not in shared] for side in (lefts, rights))
         yield self.difference(*columns, *(self._differing(pair, *own) or differing))
 
-    def _values(self, side: BoundSide, part: KeyPart, chain: Chain, records: Sequence[Record]) -> Values:
+    def _values(self, side: BoundSide, part: KeyPart, chain: Chain, records: Sequence[SideRecord]) -> Values:
         """Return the values of a compared field; amounts of a group are added up."""
         if self.bound.rule.group and side.is_added(part):
             total = self._amount(records, part.column)
@@ -255,10 +255,10 @@ class Judge:
             zones = [side.relation.timezone for side in self.bound.sides]
             days = day_of(left, zones[0]), day_of(right, zones[1])
             return None not in days and abs((days[0] - days[1]).days) <= pair.days  # type: ignore[operator]
-        return within(distances.number(left), distances.number(right), Limits.of(pair))
+        return within(distances.number(left), distances.number(right), AmountLimits.of(pair))
 
 
-def _earliest(records: Sequence[Record], column: str) -> Value:
+def _earliest(records: Sequence[SideRecord], column: str) -> Value:
     return min((record.values[column] for record in records), key=_moment)
 
 
@@ -267,7 +267,7 @@ def _moment(value: Value) -> dt.date:
     return value
 
 
-def _total(records: Sequence[Record], column: str | None) -> Decimal:
+def _total(records: Sequence[SideRecord], column: str | None) -> Decimal:
     total = _ZERO
     for record in records:
         value = record.values[column or ""]

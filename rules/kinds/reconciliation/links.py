@@ -13,7 +13,7 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
-from rules.kinds.reconciliation.bound import BoundRule
+from rules.kinds.reconciliation.bound import BoundReconciliation
 from rules.kinds.reconciliation.outcomes import LEFT, RIGHT
 from rules.kinds.reconciliation.pairs import KeyPair
 from rules.kinds.reconciliation.texts import Finder, core
@@ -118,7 +118,7 @@ class Occurrences:
         return Links(self, texts, classes, class_of, keys if self.contained == RIGHT else keys[::-1])
 
 
-def linked(bound: BoundRule, left: pa.Table, right: pa.Table, equal: Codes) -> Links | None:
+def linked(bound: BoundReconciliation, left: pa.Table, right: pa.Table, equal: Codes) -> Links | None:
     """Return the links by the key of `bound`, whose other parts have these codes; None if all parts are equal."""
     if bound.contained is None:
         return None

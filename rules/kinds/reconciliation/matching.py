@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from rules.kinds.reconciliation import assigning, bundles, searching, units
-from rules.kinds.reconciliation.accounts import Sums, summed_by_code
-from rules.kinds.reconciliation.bound import BoundRule
+from rules.kinds.reconciliation.accounts import RecordSums, summed_by_code
+from rules.kinds.reconciliation.bound import BoundReconciliation
 from rules.kinds.reconciliation.outcomes import LEFT, RIGHT, Outcomes
 from rules.kinds.reconciliation.ranges import Window
-from rules.kinds.reconciliation.sides import Sides
+from rules.kinds.reconciliation.sides import MatchedSides
 from rules.kinds.reconciliation.statements import PICKED, UNSETTLED, Select, Statements
 from rules.kinds.reconciliation.stored import LATER_KEY, PARTS, SideTable
 from rules.kinds.reconciliation.workspace import Workspace
@@ -26,18 +26,18 @@ TOGETHER = 4
 
 
 @dataclass
-class Matching:
+class MatchResult:
     """What matching found, and for each side the sums of the records that agree with their partners."""
 
     outcomes: Outcomes
-    agreed: tuple[Sums, Sums]
+    agreed: tuple[RecordSums, RecordSums]
 
 
 def matched(
-    workspace: Workspace, statements: Statements, bound: BoundRule, states: Sequence[Mapping[int, int]]
-) -> Matching:
+    workspace: Workspace, statements: Statements, bound: BoundReconciliation, states: Sequence[Mapping[int, int]]
+) -> MatchResult:
     """Match all records; `states` count those of each side. Raises TooManyPairs and OutOfMemory."""
-    matching = Matching(Outcomes(), (Sums(), Sums()))
+    matching = MatchResult(Outcomes(), (RecordSums(), RecordSums()))
     records = sum(state.get(0, 0) for state in states)
     parts = min(1 + records // RECORDS_OF_A_PART, PARTS) if bound.equal_values else 1
     if parts > TOGETHER:
@@ -57,14 +57,14 @@ def matched(
     return matching
 
 
-def _match_alone(workspace: Workspace, statements: Statements, matching: Matching) -> None:
+def _match_alone(workspace: Workspace, statements: Statements, matching: MatchResult) -> None:
     """Match the single records without a partner by another key."""
     outcomes = matching.outcomes
     alone = [outcomes.alone(side, without=statements.tables[side].reasons.values()) for side in (LEFT, RIGHT)]
     if not all(len(rows) for _, rows in alone):
         return
     left, right = (picked(workspace, statements, side, rows) for side, (_, rows) in enumerate(alone))
-    matched = match(Sides.of(statements.bound, left, right), statements.bound)
+    matched = match(MatchedSides.of(statements.bound, left, right), statements.bound)
     _add_agreeing(workspace, statements, matching, matched)
     resolved, still_alone = [], []
     for side, ((numbers, rows), table) in enumerate(zip(alone, (left, right), strict=True)):
@@ -75,7 +75,7 @@ def _match_alone(workspace: Workspace, statements: Statements, matching: Matchin
     matching.outcomes.extend(matched.without(np.concatenate(still_alone)))
 
 
-def prepared(workspace: Workspace, bound: BoundRule) -> Statements:
+def prepared(workspace: Workspace, bound: BoundReconciliation) -> Statements:
     """Return the statements for the types and the days that the tables have."""
     tables = units.tables(bound, workspace.tables)
     units.fill(workspace, tables)
@@ -91,8 +91,8 @@ def prepared(workspace: Workspace, bound: BoundRule) -> Statements:
 def _match_part(
     workspace: Workspace,
     statements: Statements,
-    bound: BoundRule,
-    matching: Matching,
+    bound: BoundReconciliation,
+    matching: MatchResult,
     part: tuple[int, int],
     *,
     screen: bool,
@@ -100,14 +100,18 @@ def _match_part(
     """Match a part of the keys. Return True if DuckDB should `screen` the next part: here most records agreed."""
     settled = _screened(workspace, statements, bound, matching, part) if screen else 0
     left, right = (workspace.query(statements.left_over(side, *part, screened=screen)) for side in (LEFT, RIGHT))
-    outcomes = match(Sides.of(bound, left, right), bound)
+    outcomes = match(MatchedSides.of(bound, left, right), bound)
     _add_agreeing(workspace, statements, matching, outcomes)
     matching.outcomes.extend(outcomes)
     return settled > len(left) + len(right)
 
 
 def _screened(
-    workspace: Workspace, statements: Statements, bound: BoundRule, matching: Matching, part: tuple[int, int]
+    workspace: Workspace,
+    statements: Statements,
+    bound: BoundReconciliation,
+    matching: MatchResult,
+    part: tuple[int, int],
 ) -> int:
     """Let DuckDB find the keys that surely agree. Count their records and pairs, and return the number of records."""
     workspace.execute(f"create or replace temp table {UNSETTLED} as {workspace.text(statements.unsettled(*part))}")
@@ -123,7 +127,7 @@ def _screened(
     return sum(sums.records for sums in matching.agreed) - sum(before)
 
 
-def match(sides: Sides, bound: BoundRule) -> Outcomes:
+def match(sides: MatchedSides, bound: BoundReconciliation) -> Outcomes:
     """Match records that are in memory, all of their keys with all of their records."""
     date = bound.date
     window = Window(date.earlier, date.later) if date else None
@@ -136,12 +140,12 @@ def match(sides: Sides, bound: BoundRule) -> Outcomes:
 
 
 def picked(workspace: Workspace, statements: Statements, side: int, rows: Integers) -> pa.Table:
-    """Return those of a side's rows that have the whole key, as `Sides.of` reads them, with their money."""
+    """Return those of a side's rows that have the whole key, as `MatchedSides.of` reads them, with their money."""
     with workspace.shown(PICKED.name, pa.table({"row": rows})):
         return workspace.query(statements.picked(side))
 
 
-def _add_agreeing(workspace: Workspace, statements: Statements, matching: Matching, outcomes: Outcomes) -> None:
+def _add_agreeing(workspace: Workspace, statements: Statements, matching: MatchResult, outcomes: Outcomes) -> None:
     """Add the sums of the records that agree with their partners."""
     for side, sums in enumerate(matching.agreed):
         _, rows = units.records(workspace, statements.tables[side], outcomes.agreeing(side))

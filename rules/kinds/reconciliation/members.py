@@ -34,15 +34,15 @@ _CHOSEN = sa.table(
 
 
 @dataclass(frozen=True)
-class Record:
+class SideRecord:
     """A record with the id that names it and all its values, derived columns included."""
 
     id: RecordId
     values: Mapping[str, Value]
 
 
-Sides = tuple[tuple[Record, ...], tuple[Record, ...]]
-Placed = tuple[int, tuple[Record, ...]]
+Sides = tuple[tuple[SideRecord, ...], tuple[SideRecord, ...]]
+Placed = tuple[int, tuple[SideRecord, ...]]
 """Records of one side, with the place of their discrepancy."""
 
 
@@ -92,7 +92,7 @@ def read(workspace: Workspace, members: Members, order: Integers, slot: dt.datet
 def _merged(streams: Sequence[Iterator[Placed]], part: Integers, begin: int) -> Iterator[tuple[int, Sides]]:
     heads = [next(stream, None) for stream in streams]
     for place, number in enumerate(part.tolist(), begin):
-        sides: list[tuple[Record, ...]] = [(), ()]
+        sides: list[tuple[SideRecord, ...]] = [(), ()]
         for side, head in enumerate(heads):
             if head is not None and head[0] == place:
                 sides[side] = head[1]
@@ -133,10 +133,10 @@ def _numbered(table: SideTable) -> sa.Subquery:
     return sa.select(table.row.label("row"), before.label("before")).select_from(joined).subquery("equal_content")
 
 
-def _record(table: SideTable, row: dict[str, Value], slot: dt.datetime) -> Record:
+def _record(table: SideTable, row: dict[str, Value], slot: dt.datetime) -> SideRecord:
     side = table.side
     record = side.columns.complete({name: row[name] for name in side.needed}, slot)
     if side.relation.id:
-        return Record(tuple(record[name] for name in side.relation.id), record)
+        return SideRecord(tuple(record[name] for name in side.relation.id), record)
     before = row[table.labels["before"]]
-    return Record((content_digest(record, side.content), int(str(before))), record)
+    return SideRecord((content_digest(record, side.content), int(str(before))), record)

@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from rules.kinds.reconciliation import matching
-from rules.kinds.reconciliation.bound import BoundRule
+from rules.kinds.reconciliation.bound import BoundReconciliation
 from rules.kinds.reconciliation.links import Links, linked
 from rules.kinds.reconciliation.outcomes import LEFT, RIGHT, Outcomes
 from rules.kinds.reconciliation.ranges import Ranges, Records, Window, exact, linked_ranges, ranges, slices
-from rules.kinds.reconciliation.sides import Side, Sides, Within
+from rules.kinds.reconciliation.sides import MatchedSide, MatchedSides, Within
 from rules.kinds.reconciliation.statements import KEYS, Statements
 from rules.kinds.reconciliation.workspace import Workspace
 from rules.pairs import numbers
@@ -55,7 +55,7 @@ class _Amounts:
     within: Within
 
 
-def joined(workspace: Workspace, statements: Statements, bound: BoundRule, outcomes: Outcomes) -> Outcomes:
+def joined(workspace: Workspace, statements: Statements, bound: BoundReconciliation, outcomes: Outcomes) -> Outcomes:
     """Return the outcomes, with near misses in the place of records without a partner; by each key in turn."""
     if "near_miss" in bound.rule.report and "near_miss" in bound.rule.possible_forms:
         for by_key in statements.by_each_key:
@@ -84,9 +84,9 @@ class _Search:
 
     workspace: Workspace
     statements: Statements
-    bound: BoundRule
+    bound: BoundReconciliation
     tables: tuple[pa.Table, pa.Table]
-    records: Sides
+    records: MatchedSides
     parts: Sequence[Codes]
     currency: Codes | None
     days: _Days | None
@@ -96,10 +96,10 @@ class _Search:
 
     @classmethod
     def of(
-        cls, workspace: Workspace, statements: Statements, bound: BoundRule, tables: tuple[pa.Table, pa.Table]
+        cls, workspace: Workspace, statements: Statements, bound: BoundReconciliation, tables: tuple[pa.Table, pa.Table]
     ) -> _Search:
         left, right = tables
-        records = Sides.of(bound, left, right)
+        records = MatchedSides.of(bound, left, right)
         parts = [numbers.codes(left[f"key_{n}"], right[f"key_{n}"]) for n in range(len(bound.pairs))]
         has_money = all("currency" in table.column_names for table in tables)
         currency = numbers.codes(left["currency"], right["currency"]) if has_money else None
@@ -112,7 +112,7 @@ class _Search:
         return cls(workspace, statements, bound, tables, records, parts, currency, days, amounts, is_open)
 
     @property
-    def sides(self) -> tuple[Side, Side]:
+    def sides(self) -> tuple[MatchedSide, MatchedSide]:
         return self.records.left, self.records.right
 
     def pairs(self) -> Codes:
@@ -255,7 +255,7 @@ class _Search:
         self.taken.append((left, right))
 
 
-def _amounts(records: Sides, tables: tuple[pa.Table, pa.Table], *, has_money: bool) -> _Amounts | None:
+def _amounts(records: MatchedSides, tables: tuple[pa.Table, pa.Table], *, has_money: bool) -> _Amounts | None:
     """Return the amounts that the rule compares; else the money of both datasets, which must be equal."""
     left, right = records.left.amount, records.right.amount
     if records.within is not None and left is not None and right is not None:

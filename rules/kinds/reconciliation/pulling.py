@@ -18,8 +18,8 @@ import sqlalchemy as sa
 from rules.engines.base import IdentityProblem, Pushed, Streamed
 from rules.engines.pushdown import INCOMPLETE, MOST, Pushdown, constant
 from rules.functions import render
-from rules.kinds.reconciliation.accounts import Sums
-from rules.kinds.reconciliation.bound import BoundRule
+from rules.kinds.reconciliation.accounts import RecordSums
+from rules.kinds.reconciliation.bound import BoundReconciliation
 from rules.kinds.reconciliation.inside import BILLION, Days, Select, SideQuery
 from rules.kinds.reconciliation.outcomes import LEFT, RIGHT
 from rules.kinds.reconciliation.settling import Settling
@@ -40,8 +40,8 @@ class Settled:
 
     keys: int
     states: tuple[Mapping[int, int], Mapping[int, int]]
-    totals: tuple[Sums, Sums]
-    sums: tuple[Sums, Sums]
+    totals: tuple[RecordSums, RecordSums]
+    sums: tuple[RecordSums, RecordSums]
     identity: tuple[IdentityProblem, IdentityProblem]
 
 
@@ -53,7 +53,7 @@ class Pulled:
     settled: Settled | None
 
 
-def pulled(bound: BoundRule, records: Mapping[str, Pushed], slot: dt.datetime) -> Pulled:
+def pulled(bound: BoundReconciliation, records: Mapping[str, Pushed], slot: dt.datetime) -> Pulled:
     """Let the database of both sides, in its one snapshot, settle what it can."""
     pushed = [records[side.relation.dataset] for side in bound.sides]
     settings = _SETTINGS.get(pushed[LEFT].dialect, ())
@@ -85,12 +85,14 @@ def pulled(bound: BoundRule, records: Mapping[str, Pushed], slot: dt.datetime) -
     return Pulled(_streams(pushed, settled.others), answer)
 
 
-def queries(bound: BoundRule, records: Mapping[str, Pushed], slot: dt.datetime) -> tuple[SideQuery, SideQuery]:
+def queries(
+    bound: BoundReconciliation, records: Mapping[str, Pushed], slot: dt.datetime
+) -> tuple[SideQuery, SideQuery]:
     """Return both sides before the days of their instants are known."""
     return Settling.of(bound, records, slot, [{}, {}]).sides
 
 
-def texts(bound: BoundRule, records: Mapping[str, Pushed], slot: dt.datetime) -> tuple[str, ...]:
+def texts(bound: BoundReconciliation, records: Mapping[str, Pushed], slot: dt.datetime) -> tuple[str, ...]:
     """Return the SQL for display, as if all instants had one offset from UTC."""
     settling = Settling.of(bound, records, slot, [{}, {}])
     shown: dict[str, sa.ClauseElement] = {
@@ -145,14 +147,14 @@ class _Counts:
     """The answer to `SideQuery.counts`. `others` are the records with a text that is not ASCII where that matters."""
 
     states: Mapping[int, int]
-    total: Sums
+    total: RecordSums
     others: int
     days: Days
 
     @classmethod
     def of(cls, query: SideQuery, answer: pa.Table) -> _Counts:
         states: dict[int, int] = {}
-        total = Sums()
+        total = RecordSums()
         rows = answer.to_pylist()
         for row in rows:
             state = int(row["state"])
@@ -189,12 +191,12 @@ class _Keys:
     """The settled keys and the sums of their records, and the statements that select the other records."""
 
     keys: int
-    sums: tuple[Sums, Sums]
+    sums: tuple[RecordSums, RecordSums]
     others: Sequence[Select]
 
     @classmethod
     def of(cls, rows: Sequence[Mapping[str, Any]], others: Sequence[Select]) -> _Keys:
-        sums = (Sums(), Sums())
+        sums = (RecordSums(), RecordSums())
         for row in rows:
             for side in (LEFT, RIGHT):
                 sums[side].add([(row[f"currency_{side}"], row["records"], _amount(row, f"money_{side}"))])

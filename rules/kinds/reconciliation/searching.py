@@ -15,7 +15,7 @@ import numpy as np
 from rules.kinds.reconciliation.bundles import Keys
 from rules.kinds.reconciliation.outcomes import LEFT, Outcomes
 from rules.kinds.reconciliation.ranges import Window
-from rules.kinds.reconciliation.sides import Side, Sides
+from rules.kinds.reconciliation.sides import MatchedSide, MatchedSides
 from rules.kinds.reconciliation.subsets import Outcome, subset
 from rules.pairs.numbers import Integers
 
@@ -33,7 +33,7 @@ class Block:
     reasons: dict[int, str] = field(default_factory=dict)
 
 
-def searched(sides: Sides, window: Window | None, *, has_many_left: bool, most: int) -> Outcomes:
+def searched(sides: MatchedSides, window: Window | None, *, has_many_left: bool, most: int) -> Outcomes:
     """Match the records of both sides."""
     outcomes, keys = Outcomes(), Keys.of(sides)
     search = _Search(sides, window, has_many_left, most)
@@ -56,7 +56,7 @@ def _blocks(keys: Keys, *, has_many_left: bool) -> Iterator[tuple[list[int], lis
 
 
 class _Search:
-    def __init__(self, sides: Sides, window: Window | None, has_many_left: bool, most: int) -> None:  # noqa: FBT001
+    def __init__(self, sides: MatchedSides, window: Window | None, has_many_left: bool, most: int) -> None:  # noqa: FBT001
         assert sides.within is not None  # noqa: S101 - a search is over amounts
         whole, piece = (sides.right, sides.left) if has_many_left else (sides.left, sides.right)
         self._targets, self._amounts = _integers(whole), _integers(piece)
@@ -128,7 +128,7 @@ class _Search:
         return -self._window.earlier <= int(of_piece[piece] - of_whole[whole]) <= self._window.later
 
 
-def _integers(side: Side) -> list[int]:
+def _integers(side: MatchedSide) -> list[int]:
     assert side.amount is not None  # noqa: S101 - see above
     amounts: list[int] = side.amount.tolist()
     return amounts
@@ -143,7 +143,7 @@ def _unshared(bundles: dict[int, tuple[int, ...]]) -> dict[int, tuple[int, ...]]
     return {whole: pieces for whole, pieces in bundles.items() if all(users[piece] == 1 for piece in pieces)}
 
 
-def _add(outcomes: Outcomes, sides: Sides, block: Block, *, has_many_left: bool) -> None:
+def _add(outcomes: Outcomes, sides: MatchedSides, block: Block, *, has_many_left: bool) -> None:
     free = set(block.pieces).difference(*block.bundles.values(), *block.undecided.values())
     outcomes.matched += len(block.bundles)
     for whole, pieces in block.bundles.items():
@@ -168,7 +168,7 @@ def _add(outcomes: Outcomes, sides: Sides, block: Block, *, has_many_left: bool)
     outcomes.add_alone(other, both[other].row[alone], both[other].due[alone])
 
 
-def _rows(sides: Sides, wholes: set[int], pieces: set[int], *, has_many_left: bool) -> tuple[Integers, Integers]:
+def _rows(sides: MatchedSides, wholes: set[int], pieces: set[int], *, has_many_left: bool) -> tuple[Integers, Integers]:
     left, right = (pieces, wholes) if has_many_left else (wholes, pieces)
     return sides.left.row[sorted(left)], sides.right.row[sorted(right)]
 

@@ -19,7 +19,7 @@ from rules.engines.compile import DATABASES
 from rules.engines.pushdown import MOST
 from rules.expressions.typed import constant_sql
 from rules.functions import WAREHOUSES, exact
-from rules.kinds.reconciliation.bound import BoundRule, BoundSide, Limits
+from rules.kinds.reconciliation.bound import AmountLimits, BoundReconciliation, BoundSide
 from rules.kinds.reconciliation.inside import MYSQL, Days, Select, SideQuery, number, uses
 from rules.kinds.reconciliation.outcomes import LEFT, RIGHT
 from rules.kinds.reconciliation.stored import (
@@ -28,7 +28,7 @@ from rules.kinds.reconciliation.stored import (
 from rules.values import Type
 
 
-def obstacle(bound: BoundRule, dialect: str) -> str | None:
+def obstacle(bound: BoundReconciliation, dialect: str) -> str | None:
     """Return why a database of this dialect cannot settle keys exactly, as a clause; None if it can."""
     rule = bound.rule
     if dialect == "spark" or dialect in WAREHOUSES:
@@ -52,7 +52,7 @@ def obstacle(bound: BoundRule, dialect: str) -> str | None:
     return None
 
 
-def _of_keys(bound: BoundRule) -> str | None:
+def _of_keys(bound: BoundReconciliation) -> str | None:
     if len(bound.keys) > 1:
         return "several keys are tried in turn in DuckDB"
     if bound.contained is not None:
@@ -78,11 +78,13 @@ def _inexact(side: BoundSide) -> str | None:
 class Settling:
     """The statements over both sides."""
 
-    bound: BoundRule
+    bound: BoundReconciliation
     sides: tuple[SideQuery, SideQuery]
 
     @classmethod
-    def of(cls, bound: BoundRule, records: Mapping[str, Pushed], slot: dt.datetime, days: Sequence[Days]) -> Settling:
+    def of(
+        cls, bound: BoundReconciliation, records: Mapping[str, Pushed], slot: dt.datetime, days: Sequence[Days]
+    ) -> Settling:
         left, right = (
             SideQuery(bound, side, source.table, source.dialect, slot, of_side)
             for side, of_side in zip(bound.sides, days, strict=True)
@@ -146,7 +148,7 @@ class Settling:
             if pair.days is not None:
                 yield sa.or_(equal, sa.func.abs(self._days(ours, theirs)) <= number(pair.days))
             elif pair.has_tolerance:
-                yield sa.or_(equal, self._within(ours, theirs, Limits.of(pair)))
+                yield sa.or_(equal, self._within(ours, theirs, AmountLimits.of(pair)))
             else:
                 yield equal
 
@@ -156,7 +158,7 @@ class Settling:
             return sa.func.datediff(last, first, type_=sa.Integer())
         return sa.type_coerce(last, sa.Integer()) - sa.type_coerce(first, sa.Integer())
 
-    def _within(self, left: Element, right: Element, limits: Limits) -> Element:
+    def _within(self, left: Element, right: Element, limits: AmountLimits) -> Element:
         """Return the condition that two numbers agree; a share of them is computed only where that is exact."""
         if (limits.by is None and limits.percent is None) or (limits.percent and self.dialect != "postgresql"):
             return left == right

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from rules.kinds.reconciliation.bound import BoundRule, Limits
+from rules.kinds.reconciliation.bound import AmountLimits, BoundReconciliation
 from rules.kinds.reconciliation.links import Links, linked
 from rules.pairs import numbers
 from rules.pairs.numbers import Amounts, Flags, Integers, Scaled
@@ -26,7 +26,7 @@ class Within:
     either: bool = False
 
     @classmethod
-    def of(cls, limits: Limits, places: int) -> Within:
+    def of(cls, limits: AmountLimits, places: int) -> Within:
         by = None if limits.by is None else numbers.scaled(limits.by, places)
         if limits.by is None and limits.percent is None:
             by = 0
@@ -87,7 +87,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Side:
+class MatchedSide:
     """The records of one side, in an order that does not depend on how they were read.
 
     `row` is the number of a record in its table, `key` the code of its key, `day` the days since 1970, `rank` the same
@@ -108,7 +108,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Sides:
+class MatchedSides:
     """Both sides of the records that are matched together. `within` tests two amounts.
 
     `differ` are codes of the values that must differ in a pair, -1 for an empty one. `links` are given if keys agree
@@ -116,8 +116,8 @@ class Sides:
     `prefer` are the fields in which partners agree if possible.
     """
 
-    left: Side
-    right: Side
+    left: MatchedSide
+    right: MatchedSide
     fields: tuple[Field, ...]
     within: Within | None
     differ: tuple[tuple[Integers, Integers], ...] = ()
@@ -125,7 +125,7 @@ class Sides:
     prefer: tuple[Field, ...] = ()
 
     @classmethod
-    def of(cls, bound: BoundRule, left: pa.Table, right: pa.Table) -> Sides:
+    def of(cls, bound: BoundReconciliation, left: pa.Table, right: pa.Table) -> MatchedSides:
         """Read two tables with the columns of `Statements.left_over`."""
         sizes = (len(left), len(right))
         names = [f"key_{n}" for n in range(len(bound.pairs)) if n != bound.contained]
@@ -140,7 +140,7 @@ class Sides:
             amounts, within = (both[0], both[1]), Within.of(bound.limits, places)
         days = [numbers.days(table["date"]) if bound.date else None for table in (left, right)]
         sides = (
-            Side(
+            MatchedSide(
                 table["row"].to_numpy(),
                 keys[number],
                 days[number],
@@ -174,7 +174,7 @@ class Sides:
         return counts
 
 
-def _ranks(bound: BoundRule, days: Integers | None) -> Integers | None:
+def _ranks(bound: BoundReconciliation, days: Integers | None) -> Integers | None:
     calendar = bound.calendar
     if days is None or calendar is None:
         return days
@@ -183,7 +183,7 @@ def _ranks(bound: BoundRule, days: Integers | None) -> Integers | None:
     return np.array(ranks, np.int64)[at]
 
 
-def _field(bound: BoundRule, number: int, left: pa.Table, right: pa.Table) -> Field:
+def _field(bound: BoundReconciliation, number: int, left: pa.Table, right: pa.Table) -> Field:
     pair = bound.compared[number]
     ours, theirs = numbers.codes(left[f"compare_{number}"], right[f"compare_{number}"])
     if not pair.has_tolerance:
@@ -196,5 +196,5 @@ def _field(bound: BoundRule, number: int, left: pa.Table, right: pa.Table) -> Fi
         return Field(ours, theirs, Measure(values, present, lambda first, second: np.abs(first - second) <= most))
     scaled = Scaled.of(columns[0]), Scaled.of(columns[1])
     lefts, rights, places = numbers.aligned(*scaled, numbers.decimal_places(pair.by))
-    within = Within.of(Limits.of(pair), places)
+    within = Within.of(AmountLimits.of(pair), places)
     return Field(ours, theirs, Measure((lefts, rights), present, within))

@@ -20,7 +20,7 @@ from rules.expressions.typed import constant_sql
 from rules.functions import render
 from rules.kinds.reconciliation import units
 from rules.kinds.reconciliation.alike import alike, places
-from rules.kinds.reconciliation.bound import BoundRule
+from rules.kinds.reconciliation.bound import BoundReconciliation
 from rules.kinds.reconciliation.days import local_day
 from rules.kinds.reconciliation.stored import Element, SideTable
 from rules.values import Type
@@ -39,7 +39,7 @@ class Statements:
     `utc_days` are the UTC days of instants, by side and value: they decide the offset of the local day.
     """
 
-    bound: BoundRule
+    bound: BoundReconciliation
     tables: Sequence[SideTable]
     schemas: Sequence[pa.Schema]
     utc_days: dict[tuple[int, str], Sequence[dt.date]] = field(default_factory=dict)
@@ -319,7 +319,7 @@ def _days(first: Element, last: Element) -> Element:
     return sa.func.date_diff("day", first, last, type_=sa.BigInteger())
 
 
-def texts(bound: BoundRule, tables: Sequence[SideTable]) -> tuple[str, ...]:
+def texts(bound: BoundReconciliation, tables: Sequence[SideTable]) -> tuple[str, ...]:
     """Return the SQL for display, as if the numbers of both sides had the same types."""
     fillings = {table.name: table.filled.select for table in tables}
     tables = units.tables(bound, tables)

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from rules.engines.base import Skipped
 from rules.engines.compile import Compiler, column_type, unused
 from rules.functions import micros_between
-from rules.kinds.reconciliation.bound import BoundRule, BoundSide, Held
+from rules.kinds.reconciliation.bound import BoundReconciliation, BoundSide, Held
 from rules.models import KeyPart
 from rules.values import Type
 
@@ -55,7 +55,7 @@ class Filling:
 class SideTable:
     """A table with the columns read and the values computed from them; `rowid` is the number of a record."""
 
-    bound: BoundRule
+    bound: BoundReconciliation
     side: BoundSide
     slot: dt.datetime
     has_unique_ids: bool = False
@@ -188,11 +188,11 @@ class SideTable:
         takes_part: Element = sa.literal_column(str(TAKES_PART))
         return sa.case(*cases, else_=takes_part) if cases else takes_part
 
-    def has_key(self, bound: BoundRule) -> Element:
+    def has_key(self, bound: BoundReconciliation) -> Element:
         """Return the condition that a record of the filled table has the whole key of `bound`."""
         return self._has_key(bound, {name: self.value(name) for name in bound.key_values})
 
-    def _has_key(self, bound: BoundRule, values: Mapping[str, Element]) -> Element:
+    def _has_key(self, bound: BoundReconciliation, values: Mapping[str, Element]) -> Element:
         has_values, part = self._has_values(bound, values), bound.contained
         if part is None or bound.pairs[part].contained != self.side.name:
             return has_values
@@ -200,7 +200,7 @@ class SideTable:
         bare = sa.func.regexp_replace(value, r"[^\p{L}\p{N}]", "", "g")
         return sa.and_(has_values, sa.func.length(bare) >= sa.literal_column(str(bound.pairs[part].least)))
 
-    def _has_values(self, bound: BoundRule, values: Mapping[str, Element]) -> Element:
+    def _has_values(self, bound: BoundReconciliation, values: Mapping[str, Element]) -> Element:
         """Return that condition whatever the length; a part whose empty values match each other is not needed."""
         names = [name for n, name in enumerate(bound.key_values) if not bound.matches_null(n)]
         return sa.and_(sa.true(), *(sa.not_(is_missing(values[name], self.held(name))) for name in names))

@@ -16,8 +16,8 @@ import sqlalchemy as sa
 
 from rules.groups.group import Discrepancy
 from rules.kinds.reconciliation import members
-from rules.kinds.reconciliation.accounts import MATCHED, Account, Sums
-from rules.kinds.reconciliation.bound import BoundRule, Limits
+from rules.kinds.reconciliation.accounts import MATCHED, Account, RecordSums
+from rules.kinds.reconciliation.bound import AmountLimits, BoundReconciliation
 from rules.kinds.reconciliation.findings import Reporter
 from rules.kinds.reconciliation.judging import within
 from rules.kinds.reconciliation.outcomes import CODES, LEFT, RIGHT, Members
@@ -32,10 +32,10 @@ _ZERO = Decimal(0)
 
 
 @dataclass(frozen=True)
-class Totals:
+class KeyTotals:
     """The keys whose sums differ, by number: their sums, their money by currency, and some of their records."""
 
-    bound: BoundRule
+    bound: BoundReconciliation
     sums: list[tuple[Decimal, Decimal]]
     records: list[tuple[int, int]]
     money: Mapping[int, Mapping[str, Decimal]]
@@ -58,7 +58,7 @@ class Totals:
         return f"{left:,} left and {right:,} right records; the first {MOST_SHOWN} are listed"
 
 
-def summed(workspace: Workspace, statements: Statements, bound: BoundRule) -> Totals:
+def summed(workspace: Workspace, statements: Statements, bound: BoundReconciliation) -> KeyTotals:
     """Sum up both sides by key."""
     assert bound.limits is not None  # noqa: S101 - totals have sums
     sums = _sums if statements.adds_exactly else _exact_sums
@@ -67,7 +67,7 @@ def summed(workspace: Workspace, statements: Statements, bound: BoundRule) -> To
     with workspace.shown("chosen_keys", table):
         workspace.execute(f"create temp table {UNSETTLED} as select *, true as marked from chosen_keys")
     money, accounts = _accounts(workspace, statements)
-    return Totals(
+    return KeyTotals(
         bound,
         both.totals,
         both.records,
@@ -88,7 +88,7 @@ class _Differing:
     all_keys: int
 
 
-def _sums(workspace: Workspace, statements: Statements, limits: Limits) -> _Differing:
+def _sums(workspace: Workspace, statements: Statements, limits: AmountLimits) -> _Differing:
     """Let DuckDB add up decimals and integers."""
     both, names = _both(statements)
     keys = [both.c[name] for name in names]
@@ -113,7 +113,7 @@ def _sums(workspace: Workspace, statements: Statements, limits: Limits) -> _Diff
     return _Differing(exceeding.select(names), [pairs[number] for number in chosen], records, int(groups))
 
 
-def _exact_sums(workspace: Workspace, statements: Statements, limits: Limits) -> _Differing:
+def _exact_sums(workspace: Workspace, statements: Statements, limits: AmountLimits) -> _Differing:
     """Add up floats as the decimals they are written as: DuckDB only counts the different amounts of each key."""
     both, names = _both(statements)
     keys = [both.c[name] for name in names]
@@ -178,13 +178,13 @@ def _accounts(
     money: dict[int, dict[str, Decimal]] = {}
     accounts = []
     for side, table in enumerate(workspace.tables):
-        total, matched, differing = Sums(), Sums(), Sums()
+        total, matched, differing = RecordSums(), RecordSums(), RecordSums()
         total.add(workspace.rows(table.sums(table.is_scanned)))
         matched.add(workspace.rows(statements.settled(side, 0, 1)))
         marked, agree = statements.marked(side)
         of_keys = table.sums(table.takes_part, marked.c.number).select_from(table.table.join(marked, agree))
         for number, *row in workspace.rows(of_keys):
-            sums = Sums()
+            sums = RecordSums()
             sums.add([row])
             differing.plus(sums)
             _subtract(money.setdefault(int(number), {}), sums.money, negative=side == RIGHT)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from rules.engines.compile import Compiler
-from rules.kinds.reconciliation.bound import BoundRule, Held
+from rules.kinds.reconciliation.bound import BoundReconciliation, Held
 from rules.kinds.reconciliation.stored import LATER_KEY, REASONS, Element, SideTable, is_missing
 from rules.kinds.reconciliation.workspace import Workspace
 from rules.pairs.numbers import Integers
@@ -193,7 +193,7 @@ def _is_same(value: Element) -> Element:
     return sa.or_(sa.func.count(value) == sa.literal_column("0"), is_one)
 
 
-def tables(bound: BoundRule, of_records: Sequence[SideTable]) -> Sequence[SideTable]:
+def tables(bound: BoundReconciliation, of_records: Sequence[SideTable]) -> Sequence[SideTable]:
     """Return the tables that statements read: those of the units if the rule has a `group`."""
     return [UnitTable(table) for table in of_records] if bound.rule.group else of_records
 

@@ -9,7 +9,7 @@ from rules.binding.fitted import Rows
 from rules.expressions.words import condition_in_words, duration_in_words, name_in_words
 from rules.groups.ids import content_digest
 from rules.groups.sample import Sample
-from rules.kinds.reconciliation.bound import BoundRule, BoundSide, Limits
+from rules.kinds.reconciliation.bound import AmountLimits, BoundReconciliation, BoundSide
 from rules.kinds.reconciliation.model import DateTolerance
 from rules.kinds.reconciliation.pairs import KeyPair, Pair
 from rules.normalise import chain_function
@@ -28,7 +28,7 @@ _MATCHES_ALONE = {
 }
 
 
-def describe(bound: BoundRule) -> Mapping[str, Sequence[str]]:
+def describe(bound: BoundReconciliation) -> Mapping[str, Sequence[str]]:
     """Return the rule's sentences below their headings; see `rules.binding.fitted.Fitted`."""
     sentences = {
         "compares": list(_keys(bound)),
@@ -36,13 +36,13 @@ def describe(bound: BoundRule) -> Mapping[str, Sequence[str]]:
         "pairs": list(_pairs(bound)),
         "prefers": [_part(pair, "equal") for pair in bound.rule.prefer],
         "must differ": [_part(pair, "different") for pair in bound.rule.differ],
-        "must agree": [_part(pair, _how(Limits.of(pair), pair.days)) for pair in bound.every_compared],
+        "must agree": [_part(pair, _how(AmountLimits.of(pair), pair.days)) for pair in bound.every_compared],
         "waits": list(_waits(bound)),
     }
     return {heading: listed for heading, listed in sentences.items() if listed}
 
 
-def _keys(bound: BoundRule) -> Iterator[str]:
+def _keys(bound: BoundReconciliation) -> Iterator[str]:
     for number, key in enumerate(bound.keys):
         for pair in key:
             yield (f"key {number + 1}, " if len(bound.keys) > 1 else "") + _part(pair, _agreement(pair))
@@ -64,7 +64,7 @@ def _part(pair: Pair, how: str) -> str:
     return f"{name_in_words(pair.left.column)} ({left}) and {name_in_words(pair.right.column)} ({right}): {how}"
 
 
-def _takes_part(bound: BoundRule) -> Iterator[str]:
+def _takes_part(bound: BoundReconciliation) -> Iterator[str]:
     for side in bound.sides:
         dataset = side.relation.dataset
         wheres = {f"`where` of dataset {dataset}": side.relation.where, "`where` of the rule": side.where}
@@ -75,7 +75,7 @@ def _takes_part(bound: BoundRule) -> Iterator[str]:
             yield f"{side.name}: all records of {dataset}"
 
 
-def _pairs(bound: BoundRule) -> Iterator[str]:
+def _pairs(bound: BoundReconciliation) -> Iterator[str]:
     rule, limits = bound.rule, bound.limits
     amounts = (bound.left.amount or "", bound.right.amount or "")
     if rule.totals:
@@ -99,21 +99,21 @@ def _days(date: DateTolerance) -> str:
     return f"right at most {date.later} {unit} after left, and at most {date.earlier} before"
 
 
-def _how(limits: Limits, days: int | None) -> str:
+def _how(limits: AmountLimits, days: int | None) -> str:
     sentences = [f"at most {limits.by} apart"] if limits.by is not None else []
     sentences += [f"at most {limits.percent} % of the larger apart"] if limits.percent is not None else []
     sentences += [f"at most {days} days apart"] if days is not None else []
     return (" or " if limits.either else " and ").join(sentences) or "equal"
 
 
-def _waits(bound: BoundRule) -> Iterator[str]:
+def _waits(bound: BoundReconciliation) -> Iterator[str]:
     for side in bound.sides:
         if side.grace:
             due = f"{duration_in_words(side.grace.by)} after {name_in_words(side.grace.column)}"
             yield f"{side.name}: a record without a partner becomes a finding {due}"
 
 
-def samples(bound: BoundRule, dataset: str, rows: Rows, slot: dt.datetime) -> list[Sample]:
+def samples(bound: BoundReconciliation, dataset: str, rows: Rows, slot: dt.datetime) -> list[Sample]:
     """Return how records of a dataset are compared; see `rules.binding.fitted.Fitted`."""
     side = next(each for each in bound.sides if each.relation.dataset == dataset)
     is_of_another = side.name == "right"

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from rules.engines.base import OutOfMemory, Readable, Stop, Streamed
 from rules.engines.session import Session, is_overflow
 from rules.functions import render
-from rules.kinds.reconciliation.bound import BoundRule
+from rules.kinds.reconciliation.bound import BoundReconciliation
 from rules.kinds.reconciliation.stored import SideTable
 
 _HASHES = 4_000_000
@@ -29,7 +29,7 @@ class Workspace(Session):
 
     def __init__(
         self,
-        bound: BoundRule,
+        bound: BoundReconciliation,
         records: Mapping[str, Streamed | Readable] | tuple[Streamed, Streamed],
         slot: dt.datetime,
         memory: str | None = None,

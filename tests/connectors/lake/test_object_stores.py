@@ -17,7 +17,7 @@ from pyarrow.fs import FileSelector, S3FileSystem
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
-from connectors.base import Comparison
+from connectors.base import ColumnComparison
 from connectors.errors import AccessDenied, ConnectorError, DatasetMissing, SourceMissing, SourceUnreachable
 from connectors.lake.delta import DeltaDataset, DeltaSettings, DeltaSource
 from connectors.lake.errors import FilesGone, TableRefused
@@ -135,7 +135,7 @@ def test_tables_are_read_and_files_left_out_as_in_a_folder(store: Store, tmp_pat
         store.write_iceberg(tmp_path, part)
     for source, dataset in ((store.delta(), ORDERS), (store.iceberg(tmp_path), SHOP_ORDERS)):
         assert [row["id"] for row in read(source, dataset)] == [1, 1, 2, 3]
-        scan = source.select(dataset, ["id"], [Comparison("area", "=", ("a b",))])
+        scan = source.select(dataset, ["id"], [ColumnComparison("area", "=", ("a b",))])
         rows = scan.reader.read_all()["id"].to_pylist()
         scan.close()
         assert (rows, scan.left_out) == ([1, 1], 2)

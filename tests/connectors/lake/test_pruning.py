@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from connectors.base import Comparison
+from connectors.base import ColumnComparison
 from connectors.errors import RecordsLost
 from connectors.lake.delta import DeltaDataset
 from connectors.lake.iceberg import IcebergDataset
@@ -140,7 +140,7 @@ def test_only_records_that_a_condition_certainly_excludes_are_left_out(
         schema = schema_from_arrow(source.describe(dataset))
         rows = read(source, dataset)
         for text in CONDITIONS:
-            chosen = [Comparison(*each) for each in comparisons(text, schema, "UTC", SLOT)]
+            chosen = [ColumnComparison(*each) for each in comparisons(text, schema, "UTC", SLOT)]
             selected, left_out = select(source, dataset, chosen)
 
             condition = parse(text).condition(schema)
@@ -154,7 +154,7 @@ def test_only_records_that_a_condition_certainly_excludes_are_left_out(
                 assert left_out > 0, (name, text)
 
 
-def select(source: Any, dataset: Any, chosen: Sequence[Comparison]) -> tuple[list[dict[str, Any]], int]:
+def select(source: Any, dataset: Any, chosen: Sequence[ColumnComparison]) -> tuple[list[dict[str, Any]], int]:
     scan = source.select(dataset, source.describe(dataset).names, chosen)
     try:
         return scan.reader.read_all().to_pylist(), scan.left_out
@@ -164,8 +164,8 @@ def select(source: Any, dataset: Any, chosen: Sequence[Comparison]) -> tuple[lis
 
 def test_times_of_another_zone_and_declared_columns_are_compared_here(tmp_path: Path) -> None:
     """A time without a zone is a time of the dataset's zone, and a declared column has other values than the table."""
-    later = Comparison("wall", ">", (dt.datetime(2026, 3, 5, tzinfo=dt.UTC),))
-    small = Comparison("small", "<", (-4,))
+    later = ColumnComparison("wall", ">", (dt.datetime(2026, 3, 5, tzinfo=dt.UTC),))
+    small = ColumnComparison("small", "<", (-4,))
     for _, source, dataset in Lakes(tmp_path, files()).sources():
         assert select(source, dataset, [later])[1] == select(source, dataset, [small])[1] == 16
         for settings in ({"timezone": "Europe/Berlin"}, {"null_values": ("eu",)}):
@@ -250,9 +250,9 @@ def test_deleted_rows_of_files_that_are_left_out_are_no_records(tmp_path: Path) 
     table.append(late)
 
     for source, dataset in ((delta.source(), ORDERS), (iceberg.source(), SHOP_ORDERS)):
-        rows, left_out = select(source, dataset, [Comparison("area", "=", ("z",))])
+        rows, left_out = select(source, dataset, [ColumnComparison("area", "=", ("z",))])
         assert ([row["area"] for row in rows], left_out) == (["z"] * 3, 2)
-        rows, left_out = select(source, dataset, [Comparison("area", "=", ("a b%",))])
+        rows, left_out = select(source, dataset, [ColumnComparison("area", "=", ("a b%",))])
         assert ([row["id"] for row in rows], left_out) == ([1, 3], 3)
 
 
@@ -265,4 +265,4 @@ def test_a_wrong_number_of_records_is_noticed_in_a_part_of_a_table(tmp_path: Pat
     log.write_text(log.read_text().replace('\\"number\\":2', '\\"number\\":3'))
 
     with pytest.raises(RecordsLost, match="2 records, but 1"):
-        select(lake.source(), ORDERS, [Comparison("number", ">", (1,))])
+        select(lake.source(), ORDERS, [ColumnComparison("number", ">", (1,))])

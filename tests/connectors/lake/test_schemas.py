@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyiceberg.types import DecimalType, DoubleType, LongType, StringType
 
-from connectors.base import Comparison
+from connectors.base import ColumnComparison
 from connectors.files.source import FilesDataset, FilesSettings, FilesSource
 from connectors.lake.delta import DeltaDataset
 from connectors.lake.errors import TableRefused
@@ -89,7 +89,7 @@ def test_a_file_with_values_of_another_type_is_refused(tmp_path: Path) -> None:
 
 def part(source: Any, column: str, operator: str, value: Any) -> tuple[list[int], int]:
     """The ids that are read for a comparison, and the number of records that are left out."""
-    scan = source.select(SHOP_ORDERS, ["id"], [Comparison(column, operator, (value,))])
+    scan = source.select(SHOP_ORDERS, ["id"], [ColumnComparison(column, operator, (value,))])
     try:
         return sorted(scan.reader.read_all()["id"].to_pylist()), scan.left_out
     finally:
@@ -186,6 +186,6 @@ def test_files_of_a_renamed_delta_column_are_all_read(tmp_path: Path) -> None:
         lake.write("orders", pa.table({"id": [number]}), mode="append")
     lake.rename("orders", {"id": "number"})
 
-    scan = lake.source().select(ORDERS, ["number"], [Comparison("number", "=", (1,))])
+    scan = lake.source().select(ORDERS, ["number"], [ColumnComparison("number", "=", (1,))])
     assert (sorted(scan.reader.read_all()["number"].to_pylist()), scan.left_out) == ([1, 2], 0)
     scan.close()

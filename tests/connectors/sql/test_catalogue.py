@@ -11,10 +11,10 @@ import pytest
 import sqlalchemy as sa
 
 from connectors.sql.catalogue.facts import Ident
-from connectors.sql.catalogue.mysql import UNSEEN, MySql
+from connectors.sql.catalogue.mysql import UNSEEN, MySqlCatalogue
 from connectors.sql.catalogue.tables import catalogue
 from connectors.sql.settings import SqlDataset
-from connectors.target import Catalogue, Outcome, Reference, TargetError, TargetRefused
+from connectors.target import Catalogue, Reference, TargetError, TargetRefused, TransactionOutcome
 from tests.support.servers import emptied
 from tests.support.shop import Shop
 
@@ -37,7 +37,7 @@ def referring(shop: Shop, reference: Reference, *to: tuple[Any, ...]) -> list[tu
 def as_elsewhere(shop: Shop, *tables: str) -> dict[str, tuple[str, ...]]:
     """The triggers as servers tell them that name none to users without the right TRIGGER."""
     with shop.engine.connect() as connection:
-        inspector = MySql(connection, names_triggers=False)
+        inspector = MySqlCatalogue(connection, names_triggers=False)
         idents = [Ident(str(inspector.default), table) for table in tables]
         return {ident.name: entry.triggers for ident, entry in inspector.described(idents).items()}
 
@@ -942,4 +942,4 @@ def test_a_table_that_went_is_planned_anew(shop: Shop) -> None:
     with shop.source.work(30) as work, pytest.raises(TargetError) as raised:
         work.hold(["gone"])
 
-    assert raised.value.outcome is Outcome.CONFLICT
+    assert raised.value.outcome is TransactionOutcome.CONFLICT

@@ -12,7 +12,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from connectors.sql.source import SqlSource
-from connectors.target import Change, Outcome, RowName, RowsDiffer, TargetError, TargetRefused
+from connectors.target import Change, RowName, RowsDiffer, TargetError, TargetRefused, TransactionOutcome
 from tests.connectors.sql.shop_kit import Shop, record
 from tests.support.servers import MARIADB, POSTGRES
 from tests.support.shop import shop_on
@@ -323,7 +323,7 @@ def test_a_text_that_does_not_fit_is_refused_and_never_cut(name: str, request: p
         work.apply(Change(row.name, row.cells, {"word": ("t", "duplicate")}, "surplus"))
     shop.close()
 
-    assert refused.value.outcome is Outcome.TERMINAL
+    assert refused.value.outcome is TransactionOutcome.TERMINAL
     assert "duplicate" not in str(refused.value)
 
 

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from connectors.sql.cleaning import outcomes as sql_outcomes
 from connectors.sql.source import SqlSource
-from connectors.target import Change, Outcome, ReceiptStands, Row, RowName, TargetError, Work
+from connectors.target import Change, ReceiptStands, Row, RowName, TargetError, TransactionOutcome, Work
 from tests.connectors.sql.shop_kit import Shop, receipt, record
 from tests.support.servers import MARIADB, POSTGRES
 from tests.support.shop import shop_on
@@ -83,7 +83,7 @@ def in_a_savepoint(work: Work, *changes: Change, received: str = "") -> None:
             work.apply(change)
 
 
-def said(error: Any) -> tuple[Outcome, str]:
+def said(error: Any) -> tuple[TransactionOutcome, str]:
     return error.value.outcome, error.value.code
 
 
@@ -97,14 +97,14 @@ def listed(shop: Shop) -> list[Sequence[Any]]:
 @pytest.mark.parametrize(
     ("cells", "outcome", "codes"),
     [
-        ({"email": "b@x.org"}, Outcome.CONFLICT, {"23505", "1062", "SQLITE_CONSTRAINT_UNIQUE"}),
-        ({"name": None}, Outcome.CONFLICT, {"23502", "1048", "SQLITE_CONSTRAINT_NOTNULL"}),
-        ({"age": "999"}, Outcome.CONFLICT, {"23514", "4025", "SQLITE_CONSTRAINT_CHECK"}),
+        ({"email": "b@x.org"}, TransactionOutcome.CONFLICT, {"23505", "1062", "SQLITE_CONSTRAINT_UNIQUE"}),
+        ({"name": None}, TransactionOutcome.CONFLICT, {"23502", "1048", "SQLITE_CONSTRAINT_NOTNULL"}),
+        ({"age": "999"}, TransactionOutcome.CONFLICT, {"23514", "4025", "SQLITE_CONSTRAINT_CHECK"}),
     ],
     ids=["unique", "not null", "check"],
 )
 def test_a_constraint_is_a_conflict_and_the_transaction_goes_on(
-    cells: dict[str, str | None], outcome: Outcome, codes: set[str], shop: Shop
+    cells: dict[str, str | None], outcome: TransactionOutcome, codes: set[str], shop: Shop
 ) -> None:
     """The savepoint is undone with what went before in it; other plans of the same transaction are kept."""
     source = shop.open()
@@ -133,7 +133,7 @@ def test_an_error_that_is_ignored_inside_a_savepoint_undoes_it_all_the_same(shop
         work.apply(sets(bob, name="kept"))
         work.commit()
 
-    assert error.value.outcome is Outcome.CONFLICT
+    assert error.value.outcome is TransactionOutcome.CONFLICT
     assert [row[1] for row in listed(shop)] == ["Ann", "kept"]
 
 
@@ -152,7 +152,7 @@ def test_a_value_that_no_column_of_that_type_can_hold_is_terminal(cells: dict[st
     with source.work(8) as work, pytest.raises(TargetError) as error:
         work.apply(sets(ann, **cells))
 
-    assert error.value.outcome is Outcome.TERMINAL
+    assert error.value.outcome is TransactionOutcome.TERMINAL
     assert next(iter(cells.values())) not in str(error.value)
 
 
@@ -164,7 +164,7 @@ def test_a_column_that_is_gone_is_a_conflict(shop: Shop) -> None:
     with source.work(8) as work, pytest.raises(TargetError) as error:
         work.apply(sets(ann, nickname="Annie"))
 
-    assert error.value.outcome is Outcome.CONFLICT
+    assert error.value.outcome is TransactionOutcome.CONFLICT
 
 
 @pytest.mark.server
@@ -181,7 +181,7 @@ def test_a_deferred_constraint_is_a_conflict_found_by_commit(postgresql: Shop) -
         with pytest.raises(TargetError) as error:
             work.commit()
 
-    assert said(error) == (Outcome.CONFLICT, "23503")
+    assert said(error) == (TransactionOutcome.CONFLICT, "23503")
     assert len(listed(postgresql)) == 2
 
 
@@ -198,7 +198,7 @@ def test_sqlite_finds_a_deferred_constraint_by_commit_too(sqlite: Shop) -> None:
         with pytest.raises(TargetError) as error:
             work.commit()
 
-    assert error.value.outcome is Outcome.CONFLICT
+    assert error.value.outcome is TransactionOutcome.CONFLICT
     assert len(listed(sqlite)) == 2
 
 
@@ -213,7 +213,7 @@ def test_what_a_trigger_refuses_is_a_conflict(postgresql: Shop) -> None:
     with source.work(8) as work, pytest.raises(TargetError) as error:
         work.apply(sets(record(source, "customers"), name="x"))
 
-    assert said(error) == (Outcome.CONFLICT, "P0001")
+    assert said(error) == (TransactionOutcome.CONFLICT, "P0001")
     assert "Ann" not in str(error.value)
 
 
@@ -266,7 +266,7 @@ def test_after_the_time_out_of_a_lock_nothing_of_the_transaction_is_kept(server:
                 work.commit()
         connection.exec_driver_sql("rollback")
 
-    assert error.value.outcome is again.value.outcome is Outcome.NOT_DONE
+    assert error.value.outcome is again.value.outcome is TransactionOutcome.NOT_DONE
     assert error.value.code == ("55P03" if server.dialect == "postgresql" else "1205")
     assert [row[1] for row in listed(server)] == ["Ann", "Bob"]
     assert source.receipts(["k"]) == {}
@@ -282,7 +282,7 @@ def test_another_writer_of_a_sqlite_file_is_waited_for_and_then_not_done(sqlite:
         with pytest.raises(TargetError) as error, source.work(2):
             pass
 
-    assert said(error) == (Outcome.NOT_DONE, "SQLITE_BUSY")
+    assert said(error) == (TransactionOutcome.NOT_DONE, "SQLITE_BUSY")
     assert 0.3 < time.monotonic() - started < 5
 
 
@@ -299,7 +299,7 @@ def test_a_reader_of_a_sqlite_file_makes_commit_wait_and_then_not_done(sqlite: S
             with pytest.raises(TargetError) as error:
                 work.commit()
 
-    assert said(error) == (Outcome.NOT_DONE, "SQLITE_BUSY")
+    assert said(error) == (TransactionOutcome.NOT_DONE, "SQLITE_BUSY")
     assert listed(sqlite)[0][1] == "Ann"
 
 
@@ -316,7 +316,7 @@ def test_a_serialization_failure_is_not_done(postgresql: Shop) -> None:
     with source.work(8) as work, pytest.raises(TargetError) as error:
         work.apply(sets(ann, name="x"))
 
-    assert said(error) == (Outcome.NOT_DONE, "40001")
+    assert said(error) == (TransactionOutcome.NOT_DONE, "40001")
 
 
 # Time
@@ -333,7 +333,7 @@ def test_the_server_ends_a_session_that_says_nothing(server: Shop) -> None:
         with pytest.raises(TargetError) as error:
             work.commit()
 
-    assert error.value.outcome in (Outcome.NOT_DONE, Outcome.UNKNOWN)
+    assert error.value.outcome in (TransactionOutcome.NOT_DONE, TransactionOutcome.UNKNOWN)
     assert listed(server)[0][1] == "Ann"
     server.sql("update customers set age = 42 where id = 1")  # nobody holds it
 
@@ -350,7 +350,7 @@ def test_nothing_is_sent_after_half_of_the_time(shop: Shop) -> None:
         with pytest.raises(TargetError) as error:
             work.commit()
 
-    assert error.value.outcome is Outcome.NOT_DONE
+    assert error.value.outcome is TransactionOutcome.NOT_DONE
     assert listed(shop)[0][1] == "Ann"
 
 
@@ -368,7 +368,7 @@ def test_a_statement_that_takes_too_long_is_ended_by_the_server(postgresql: Shop
     with source.work(2) as work, pytest.raises(TargetError) as error:
         work.apply(sets(ann, name="x"))
 
-    assert said(error) == (Outcome.NOT_DONE, "57014")
+    assert said(error) == (TransactionOutcome.NOT_DONE, "57014")
     assert time.monotonic() - started < 5
 
 
@@ -396,7 +396,7 @@ def test_a_connection_that_breaks_before_commit_is_not_done(server: Shop) -> Non
             with pytest.raises(TargetError) as again:
                 work.commit()
 
-    assert error.value.outcome is again.value.outcome is Outcome.NOT_DONE
+    assert error.value.outcome is again.value.outcome is TransactionOutcome.NOT_DONE
     assert listed(server)[0][1] == "Ann"
 
 
@@ -414,7 +414,7 @@ def test_a_commit_whose_answer_is_lost_is_ambiguous_and_the_receipt_tells(server
                 work.commit()
         proxy.passes()
 
-        assert error.value.outcome is Outcome.UNKNOWN
+        assert error.value.outcome is TransactionOutcome.UNKNOWN
         assert wait_for(lambda: listed(server)[0][1] == "done")
         with source.work(20) as work, pytest.raises(ReceiptStands) as raised:
             work.receive([receipt("answer-lost", fence=2)])
@@ -435,7 +435,7 @@ def test_a_commit_that_never_arrives_is_ambiguous_and_the_receipt_tells(server: 
                 work.commit()
         proxy.passes()
 
-        assert error.value.outcome is Outcome.UNKNOWN
+        assert error.value.outcome is TransactionOutcome.UNKNOWN
         with source.work(20) as work:
             work.receive([receipt("never-arrived", fence=2)])
             work.commit()
@@ -453,7 +453,7 @@ def test_a_server_that_falls_silent_never_holds_us(server: Shop) -> None:
             with pytest.raises(TargetError) as error:
                 work.lock([ann.name])
 
-    assert error.value.outcome is Outcome.NOT_DONE
+    assert error.value.outcome is TransactionOutcome.NOT_DONE
     assert time.monotonic() - started < 12
 
 
@@ -473,7 +473,7 @@ def test_a_server_that_is_silent_from_the_first_or_at_the_last_never_holds_us(wh
 
     assert time.monotonic() - started < 20
     if when != "it ends":
-        assert error.value.outcome is Outcome.NOT_DONE
+        assert error.value.outcome is TransactionOutcome.NOT_DONE
 
 
 def left_by_an_error(source: SqlSource, change: Change, proxy: TcpProxy) -> None:
@@ -496,7 +496,7 @@ def test_a_commit_that_the_server_answers_with_a_rollback_is_not_done(postgresql
         with pytest.raises(TargetError) as error:
             work.commit()
 
-    assert said(error) == (Outcome.NOT_DONE, "not committed")
+    assert said(error) == (TransactionOutcome.NOT_DONE, "not committed")
     assert listed(postgresql)[0][1] == "Ann"
 
 
@@ -510,7 +510,7 @@ def test_a_session_that_was_killed_is_not_done_before_commit(server: Shop) -> No
         with pytest.raises(TargetError) as error:
             work.lock([ann.name])
 
-    assert error.value.outcome is Outcome.NOT_DONE
+    assert error.value.outcome is TransactionOutcome.NOT_DONE
     assert listed(server)[0][1] == "Ann"
 
 
@@ -536,7 +536,7 @@ def test_a_server_that_is_not_there_is_not_done(server: Shop) -> None:
     with pytest.raises(TargetError) as error, source.work(5):
         pass
 
-    assert error.value.outcome is Outcome.NOT_DONE
+    assert error.value.outcome is TransactionOutcome.NOT_DONE
 
 
 def kill(shop: Shop) -> None:
@@ -577,7 +577,7 @@ def test_postgresql_tells_of_a_transaction_whether_it_happened(postgresql: Shop)
 
     assert source.happened(str(kept)) is True
     assert source.happened(str(lost)) is False
-    assert open_still.value.outcome is Outcome.UNKNOWN
+    assert open_still.value.outcome is TransactionOutcome.UNKNOWN
     system, timeline, number = str(kept).split("/")
     assert source.happened(f"{system}/{timeline}/{int(number) + 10**6}") is None
     assert source.happened(f"{system}/0000FFFF/{number}") is None
@@ -609,7 +609,7 @@ def test_a_disk_that_is_full_pauses_the_target(sqlite: Shop) -> None:
             )
         )
 
-    assert said(error) == (Outcome.PAUSE, "SQLITE_FULL")
+    assert said(error) == (TransactionOutcome.PAUSE, "SQLITE_FULL")
     assert len(listed(sqlite)) == 2
 
 
@@ -621,7 +621,7 @@ def test_a_file_that_cannot_be_written_pauses_the_target(sqlite: Shop) -> None:
     with pytest.raises(TargetError) as error, source.work(8) as work:
         work.apply(sets(ann, name="x"))
 
-    assert error.value.outcome is Outcome.PAUSE
+    assert error.value.outcome is TransactionOutcome.PAUSE
 
 
 @pytest.fixture
@@ -645,7 +645,7 @@ def test_a_user_without_the_right_pauses_the_target(clerk: SqlSource) -> None:
     with clerk.work(8) as work, pytest.raises(TargetError) as error:
         work.apply(Change(ann.name, ann.cells, None, "surplus"))
 
-    assert said(error) in ((Outcome.PAUSE, "42501"), (Outcome.PAUSE, "1142"))
+    assert said(error) in ((TransactionOutcome.PAUSE, "42501"), (TransactionOutcome.PAUSE, "1142"))
 
 
 def test_where_no_table_may_be_made_nothing_is_remembered(clerk: SqlSource, server: Shop) -> None:
@@ -657,7 +657,7 @@ def test_where_no_table_may_be_made_nothing_is_remembered(clerk: SqlSource, serv
     assert clerk.receipts(["k"]) == {}
     with pytest.raises(TargetError) as error:
         clerk.adopt("mine", 1, 0, None)
-    assert error.value.outcome is Outcome.PAUSE
+    assert error.value.outcome is TransactionOutcome.PAUSE
     with clerk.work(8) as work:
         work.apply(sets(ann, name="x"))
         work.commit()
@@ -670,7 +670,7 @@ def test_a_user_with_a_wrong_name_pauses_the_target(server: Shop) -> None:
     with pytest.raises(TargetError) as error, server.open(url).work(8):
         pass
 
-    assert error.value.outcome is Outcome.PAUSE
+    assert error.value.outcome is TransactionOutcome.PAUSE
     assert "s3cr3t" not in str(error.value)
 
 
@@ -687,7 +687,7 @@ def test_a_database_that_is_read_only_pauses_the_target(postgresql: Shop) -> Non
     with source.work(8) as work, pytest.raises(TargetError) as error:
         work.apply(sets(ann, name="x"))
 
-    assert said(error) == (Outcome.PAUSE, "25006")
+    assert said(error) == (TransactionOutcome.PAUSE, "25006")
 
 
 # The table itself
@@ -707,41 +707,41 @@ def test_every_code_that_is_listed_finds_its_own_row(dialect: str, code: str) ->
 @pytest.mark.parametrize(
     ("dialect", "code", "before", "commit"),
     [
-        ("postgresql", "", Outcome.NOT_DONE, Outcome.UNKNOWN),
-        ("postgresql", "08006", Outcome.NOT_DONE, Outcome.UNKNOWN),
-        ("postgresql", "57P01", Outcome.NOT_DONE, Outcome.UNKNOWN),
-        ("postgresql", "57014", Outcome.NOT_DONE, Outcome.NOT_DONE),
-        ("postgresql", "25P03", Outcome.NOT_DONE, Outcome.NOT_DONE),
-        ("postgresql", "40001", Outcome.NOT_DONE, Outcome.NOT_DONE),
-        ("postgresql", "40003", Outcome.UNKNOWN, Outcome.UNKNOWN),
-        ("postgresql", "23505", Outcome.CONFLICT, Outcome.CONFLICT),
-        ("postgresql", "53100", Outcome.PAUSE, Outcome.PAUSE),
-        ("postgresql", "53300", Outcome.NOT_DONE, Outcome.NOT_DONE),
-        ("postgresql", "28P01", Outcome.PAUSE, Outcome.PAUSE),
-        ("postgresql", "42501", Outcome.PAUSE, Outcome.PAUSE),
-        ("postgresql", "42703", Outcome.TERMINAL, Outcome.TERMINAL),
-        ("postgresql", "22001", Outcome.TERMINAL, Outcome.TERMINAL),
-        ("postgresql", "XX000", Outcome.PAUSE, Outcome.UNKNOWN),
-        ("postgresql", "ZZ999", Outcome.TERMINAL, Outcome.UNKNOWN),
-        ("mysql", "", Outcome.NOT_DONE, Outcome.UNKNOWN),
-        ("mysql", "2006", Outcome.NOT_DONE, Outcome.UNKNOWN),
-        ("mysql", "2013", Outcome.NOT_DONE, Outcome.UNKNOWN),
-        ("mysql", "1205", Outcome.NOT_DONE, Outcome.NOT_DONE),
-        ("mysql", "1213", Outcome.NOT_DONE, Outcome.NOT_DONE),
-        ("mysql", "1020", Outcome.NOT_DONE, Outcome.NOT_DONE),
-        ("mysql", "1290", Outcome.PAUSE, Outcome.PAUSE),
-        ("mysql", "1062", Outcome.CONFLICT, Outcome.CONFLICT),
-        ("mysql", "1406", Outcome.TERMINAL, Outcome.TERMINAL),
-        ("mysql", "10", Outcome.TERMINAL, Outcome.UNKNOWN),
-        ("sqlite", "SQLITE_BUSY_SNAPSHOT", Outcome.NOT_DONE, Outcome.NOT_DONE),
-        ("sqlite", "SQLITE_FULL", Outcome.PAUSE, Outcome.PAUSE),
-        ("sqlite", "SQLITE_IOERR_FSYNC", Outcome.PAUSE, Outcome.UNKNOWN),
-        ("sqlite", "SQLITE_CONSTRAINT_UNIQUE", Outcome.CONFLICT, Outcome.CONFLICT),
-        ("sqlite", "OperationalError", Outcome.TERMINAL, Outcome.UNKNOWN),
+        ("postgresql", "", TransactionOutcome.NOT_DONE, TransactionOutcome.UNKNOWN),
+        ("postgresql", "08006", TransactionOutcome.NOT_DONE, TransactionOutcome.UNKNOWN),
+        ("postgresql", "57P01", TransactionOutcome.NOT_DONE, TransactionOutcome.UNKNOWN),
+        ("postgresql", "57014", TransactionOutcome.NOT_DONE, TransactionOutcome.NOT_DONE),
+        ("postgresql", "25P03", TransactionOutcome.NOT_DONE, TransactionOutcome.NOT_DONE),
+        ("postgresql", "40001", TransactionOutcome.NOT_DONE, TransactionOutcome.NOT_DONE),
+        ("postgresql", "40003", TransactionOutcome.UNKNOWN, TransactionOutcome.UNKNOWN),
+        ("postgresql", "23505", TransactionOutcome.CONFLICT, TransactionOutcome.CONFLICT),
+        ("postgresql", "53100", TransactionOutcome.PAUSE, TransactionOutcome.PAUSE),
+        ("postgresql", "53300", TransactionOutcome.NOT_DONE, TransactionOutcome.NOT_DONE),
+        ("postgresql", "28P01", TransactionOutcome.PAUSE, TransactionOutcome.PAUSE),
+        ("postgresql", "42501", TransactionOutcome.PAUSE, TransactionOutcome.PAUSE),
+        ("postgresql", "42703", TransactionOutcome.TERMINAL, TransactionOutcome.TERMINAL),
+        ("postgresql", "22001", TransactionOutcome.TERMINAL, TransactionOutcome.TERMINAL),
+        ("postgresql", "XX000", TransactionOutcome.PAUSE, TransactionOutcome.UNKNOWN),
+        ("postgresql", "ZZ999", TransactionOutcome.TERMINAL, TransactionOutcome.UNKNOWN),
+        ("mysql", "", TransactionOutcome.NOT_DONE, TransactionOutcome.UNKNOWN),
+        ("mysql", "2006", TransactionOutcome.NOT_DONE, TransactionOutcome.UNKNOWN),
+        ("mysql", "2013", TransactionOutcome.NOT_DONE, TransactionOutcome.UNKNOWN),
+        ("mysql", "1205", TransactionOutcome.NOT_DONE, TransactionOutcome.NOT_DONE),
+        ("mysql", "1213", TransactionOutcome.NOT_DONE, TransactionOutcome.NOT_DONE),
+        ("mysql", "1020", TransactionOutcome.NOT_DONE, TransactionOutcome.NOT_DONE),
+        ("mysql", "1290", TransactionOutcome.PAUSE, TransactionOutcome.PAUSE),
+        ("mysql", "1062", TransactionOutcome.CONFLICT, TransactionOutcome.CONFLICT),
+        ("mysql", "1406", TransactionOutcome.TERMINAL, TransactionOutcome.TERMINAL),
+        ("mysql", "10", TransactionOutcome.TERMINAL, TransactionOutcome.UNKNOWN),
+        ("sqlite", "SQLITE_BUSY_SNAPSHOT", TransactionOutcome.NOT_DONE, TransactionOutcome.NOT_DONE),
+        ("sqlite", "SQLITE_FULL", TransactionOutcome.PAUSE, TransactionOutcome.PAUSE),
+        ("sqlite", "SQLITE_IOERR_FSYNC", TransactionOutcome.PAUSE, TransactionOutcome.UNKNOWN),
+        ("sqlite", "SQLITE_CONSTRAINT_UNIQUE", TransactionOutcome.CONFLICT, TransactionOutcome.CONFLICT),
+        ("sqlite", "OperationalError", TransactionOutcome.TERMINAL, TransactionOutcome.UNKNOWN),
     ],
 )
 def test_what_a_code_means_depends_on_whether_commit_was_sent(
-    dialect: str, code: str, before: Outcome, commit: Outcome
+    dialect: str, code: str, before: TransactionOutcome, commit: TransactionOutcome
 ) -> None:
     row = sql_outcomes.meaning(dialect, code)
 
@@ -753,4 +753,4 @@ def test_no_code_of_commit_that_leaves_doubt_is_called_not_done() -> None:
     """A connection that breaks in COMMIT may have committed."""
     for dialect, codes in (("postgresql", ("", "08003", "08006", "57P02")), ("mysql", ("", "2006", "2013", "2055"))):
         for code in codes:
-            assert sql_outcomes.meaning(dialect, code).at("commit") is Outcome.UNKNOWN
+            assert sql_outcomes.meaning(dialect, code).at("commit") is TransactionOutcome.UNKNOWN

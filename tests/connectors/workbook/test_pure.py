@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from connectors.base import UnreadableCells
-from connectors.workbook.blocks import Impure
+from connectors.workbook.blocks import NeedsCellReader
 from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
 from connectors.workbook.xlsx import read as read_pure
 
@@ -83,7 +83,7 @@ def table(
 def is_pure(path: Path) -> bool:
     try:
         list(read_pure(path, ["Sheet"], {"header_row": None}))
-    except Impure:
+    except NeedsCellReader:
         return False
     return True
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from connectors.sql.source import SqlSource
 from connectors.target import Cells, Change, Receipt, Reference, Row, RowName, Target
-from reconcile.cleaning.execution.execute import Job
+from reconcile.cleaning.execution.execute import SentPlan
 from reconcile.findings.identity import record_of
 from reconcile.findings.plan import Operation, Plan, ReferenceGuard
 from tests.support.shop import Shop
@@ -122,14 +122,14 @@ class CustomerShop(Shop):
 _NUMBERS = itertools.count(1)
 
 
-def job(plan: Plan, name: str | None = None, *, receipts: bool = True, store: str = "st_1") -> Job:
+def job(plan: Plan, name: str | None = None, *, receipts: bool = True, store: str = "st_1") -> SentPlan:
     """The plan as it is when it is `sent`; its keys are made of its records, as ours are."""
     called = name or f"b-{next(_NUMBERS)}"
     created = (
         Receipt(f"rk1.{plan.rule}.{operation.effect}.{operation.record}", operation.fingerprint, store, 1, 1, called)
         for operation in plan.operations
     )
-    return Job(called, plan, tuple(created) if receipts else ())
+    return SentPlan(called, plan, tuple(created) if receipts else ())
 
 
 def otherwise(plan: Plan) -> Plan:

@@ -15,7 +15,7 @@ import structlog
 
 from connectors.errors import AccessDenied
 from connectors.sql.source import SqlSource
-from connectors.target import Outcome, TargetError, TargetRefused
+from connectors.target import TargetError, TargetRefused, TransactionOutcome
 from reconcile.audit import log
 from reconcile.coordination import pauses
 from reconcile.coordination.lease import Owner
@@ -24,7 +24,7 @@ from reconcile.findings.states import PlanState
 from reconcile.journal import breaker
 from reconcile.people.roles import Person, Role
 from reconcile.service.children import RunProcess
-from reconcile.service.serve import Server
+from reconcile.service.serve import ServeProcess
 from reconcile.service.workers import CLAIM
 from reconcile.store import plans as stored
 from reconcile.store import runs as stored_runs
@@ -76,7 +76,7 @@ def alone(tmp_path: Path) -> World:
 
 
 def _locked(*_: Any) -> Any:
-    raise TargetError("Source 'shop' is locked", Outcome.NOT_DONE)
+    raise TargetError("Source 'shop' is locked", TransactionOutcome.NOT_DONE)
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ def test_denied_rights_cost_no_attempt_and_are_an_entry_as_well(asking: World, m
 
 def test_a_plan_that_is_tried_again_says_so_wherever_it_is_shown(asking: World, refused: pytest.MonkeyPatch) -> None:
     asking.approve(asking.only(), later=True)
-    server = Server(asking.folder / "reconcile.yaml", {}, str, listen="none")
+    server = ServeProcess(asking.folder / "reconcile.yaml", {}, str, listen="none")
     try:
         server.clean()
         page = server.metrics.page()[0].decode()
@@ -311,10 +311,10 @@ def test_what_cannot_be_decided_without_the_database_is_refused_and_logged_with_
 
 
 @contextmanager
-def served(world: World) -> Iterator[Server]:
+def served(world: World) -> Iterator[ServeProcess]:
     """A server whose duties the test calls."""
     world.write()
-    server = Server(world.folder / "reconcile.yaml", {}, str, listen="none")
+    server = ServeProcess(world.folder / "reconcile.yaml", {}, str, listen="none")
     try:
         yield server
     finally:
@@ -331,7 +331,7 @@ class Minute:
     entries: list[str]
 
 
-def wait_a_minute(server: Server, seconds: int = 60) -> Minute:
+def wait_a_minute(server: ServeProcess, seconds: int = 60) -> Minute:
     """Let the duties of a server look at plans, messages and the schedule once a second, for a minute of its clock."""
     now = time.monotonic()
     queries: list[str] = []
@@ -567,7 +567,7 @@ def test_a_full_disk_is_told_once_and_cleaning_goes_on_by_itself_when_there_is_r
     alone: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def deny(*_: Any) -> Any:
-        raise TargetError("Source 'shop' has no room left", Outcome.PAUSE)
+        raise TargetError("Source 'shop' has no room left", TransactionOutcome.PAUSE)
 
     alone.clock = dt.datetime.now(dt.UTC)
     reports = []

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from connectors.target import Outcome, TargetError, Work
-from reconcile.cleaning.execution.execute import How, Job, Result, TransactionLimits, perform
+from connectors.target import TargetError, TransactionOutcome, Work
+from reconcile.cleaning.execution.execute import How, Result, SentPlan, TransactionLimits, perform
 from tests.reconcile.cleaning.customer_shop import CustomerShop, job, otherwise, text
 from tests.support.shop import LOCAL, SERVERS, address
 
@@ -26,7 +26,7 @@ def lite(tmp_path: Path) -> CustomerShop:
     return CustomerShop.at(LOCAL, tmp_path)
 
 
-def _do(shop: CustomerShop, *jobs: Job) -> dict[str, Result]:
+def _do(shop: CustomerShop, *jobs: SentPlan) -> dict[str, Result]:
     assert shop.target.remembers()
     return {item.job.id: item for item in perform(shop.target, jobs, LIMITS)}
 
@@ -229,7 +229,7 @@ def test_a_target_that_is_gone_is_said_of_every_plan_and_nothing_is_tried_for_ev
 
     def refuse(seconds: float) -> Work:
         asked.append(seconds)
-        raise TargetError("Source 'shop' is not there", Outcome.NOT_DONE)
+        raise TargetError("Source 'shop' is not there", TransactionOutcome.NOT_DONE)
 
     monkeypatch.setattr(lite.source, "work", refuse)
 

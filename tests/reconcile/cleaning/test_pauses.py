@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from reconcile.audit import log
 from reconcile.coordination import pauses
-from reconcile.schedule.maintenance import Window, closed, minute
+from reconcile.schedule.maintenance import MaintenanceWindow, closed, minute
 from reconcile.store import Store
 from tests.support.cli import FILES, Project
 
 BERLIN = ZoneInfo("Europe/Berlin")
 ALL_DAYS = tuple(range(7))
-NIGHT = Window("shop", minute("22:00"), minute("02:00"), (0, 1), "Europe/Berlin")
+NIGHT = MaintenanceWindow("shop", minute("22:00"), minute("02:00"), (0, 1), "Europe/Berlin")
 TRANSITIONS = {  # places where clocks are set, and a day on which they are
     "Europe/Berlin": ("2026-03-29", "2026-10-25"),
     "America/New_York": ("2026-03-08", "2026-11-01"),
@@ -51,7 +51,7 @@ def test_a_window_over_midnight_belongs_to_the_day_it_begins_on(now: str, until:
 
 
 def test_a_whole_day_is_closed_from_midnight_to_midnight() -> None:
-    sunday = Window("shop", minute("00:00"), minute("24:00"), (6,), "Europe/Berlin")
+    sunday = MaintenanceWindow("shop", minute("00:00"), minute("24:00"), (6,), "Europe/Berlin")
 
     assert sunday.until(berlin("2026-11-22T00:00")) == berlin("2026-11-23T00:00")
     assert sunday.until(berlin("2026-11-22T23:59")) == berlin("2026-11-23T00:00")
@@ -59,7 +59,7 @@ def test_a_whole_day_is_closed_from_midnight_to_midnight() -> None:
 
 
 def test_a_night_in_which_clocks_are_set_back_is_one_window_without_a_hole() -> None:
-    window = Window("shop", minute("01:00"), minute("02:30"), ALL_DAYS, "Europe/Berlin")
+    window = MaintenanceWindow("shop", minute("01:00"), minute("02:30"), ALL_DAYS, "Europe/Berlin")
     begins = berlin("2026-10-25T01:00")
 
     inside = [minutes for minutes in range(240) if window.until(begins + minutes * A_MINUTE) is not None]
@@ -68,7 +68,7 @@ def test_a_night_in_which_clocks_are_set_back_is_one_window_without_a_hole() -> 
 
 
 def test_a_window_that_the_clocks_jump_over_is_closed_around_the_jump() -> None:
-    window = Window("shop", minute("02:10"), minute("02:40"), ALL_DAYS, "Europe/Berlin")
+    window = MaintenanceWindow("shop", minute("02:10"), minute("02:40"), ALL_DAYS, "Europe/Berlin")
     jump = berlin("2026-03-29T03:00")
 
     assert window.until(jump) is not None
@@ -85,7 +85,7 @@ def test_it_is_closed_whenever_the_clock_on_the_wall_shows_the_window_and_never_
     zone, day = ZoneInfo(name), dt.date.fromisoformat(data.draw(st.sampled_from(TRANSITIONS[name])))
     begins, ends = data.draw(st.integers(0, 1439)), data.draw(st.integers(1, 1440))
     days = tuple(sorted(data.draw(st.sets(st.integers(0, 6), min_size=1))))
-    window = Window("shop", begins, ends if ends != begins else ends - 1 or 2, days, name)
+    window = MaintenanceWindow("shop", begins, ends if ends != begins else ends - 1 or 2, days, name)
     start = dt.datetime.combine(day, dt.time(), tzinfo=dt.UTC) - dt.timedelta(hours=20)
     now = start + data.draw(st.integers(0, 60 * 60)) * A_MINUTE
 
@@ -101,7 +101,7 @@ def test_it_is_closed_whenever_the_clock_on_the_wall_shows_the_window_and_never_
         assert len(offsets) > 1, "closed beside its times with no change of clocks near"
 
 
-def _shows(window: Window, wall: dt.datetime) -> bool:
+def _shows(window: MaintenanceWindow, wall: dt.datetime) -> bool:
     at, today = wall.hour * 60 + wall.minute, wall.weekday()
     if window.begins < window.ends:
         return today in window.days and window.begins <= at < window.ends
@@ -116,7 +116,7 @@ def test_what_is_no_time_of_day_is_refused(text: str) -> None:
 
 
 def test_the_sentence_names_the_source_and_the_end_in_the_windows_own_zone() -> None:
-    late = Window("shop", minute("23:00"), minute("04:00"), (0,), "Europe/Berlin")
+    late = MaintenanceWindow("shop", minute("23:00"), minute("04:00"), (0,), "Europe/Berlin")
 
     answer = closed([NIGHT, late], "shop", berlin("2026-11-23T23:30"))
 
@@ -133,7 +133,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
-def asked(store: Store, windows: tuple[Window, ...] = (), job: str | None = "nightly") -> str | None:
+def asked(store: Store, windows: tuple[MaintenanceWindow, ...] = (), job: str | None = "nightly") -> str | None:
     with store.read() as tx:
         return pauses.closed(tx, windows, source="shop", rule="twins", job=job)
 
@@ -187,7 +187,7 @@ def test_a_pause_of_a_rule_ends_at_its_time_and_lets_its_job_run(store: Store) -
 
 
 def test_maintenance_keeps_it_by_the_clock_of_the_store(store: Store) -> None:
-    noon = Window("shop", minute("11:30"), minute("12:30"), (0,), "Europe/Berlin")
+    noon = MaintenanceWindow("shop", minute("11:30"), minute("12:30"), (0,), "Europe/Berlin")
 
     assert asked(store, (noon,)) == "Source 'shop' is in maintenance until 23 Nov 2026 12:30 (Europe/Berlin)"
     assert asked(store, (NIGHT,)) is None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from connectors.target import Outcome, TargetError, Work
+from connectors.target import TargetError, TransactionOutcome, Work
 from reconcile.cleaning.execution.execute import How, TransactionLimits, perform
 from reconcile.cleaning.execution.resolve import ask
 from tests.reconcile.cleaning.customer_shop import CustomerShop, job, otherwise
@@ -54,7 +54,7 @@ def test_a_receipt_for_something_else_is_a_conflict(shop: CustomerShop) -> None:
 def test_a_target_that_does_not_answer_leaves_the_doubt(shop: CustomerShop, monkeypatch: pytest.MonkeyPatch) -> None:
     @contextmanager
     def away(_seconds: float) -> Iterator[Work]:
-        raise TargetError("Source 'shop' is not there", Outcome.NOT_DONE)
+        raise TargetError("Source 'shop' is not there", TransactionOutcome.NOT_DONE)
         yield
 
     item = job(shop.deletion(1, 2), "a")

@@ -14,7 +14,7 @@ import pytest
 import sqlalchemy as sa
 
 from connectors.sql.source import SqlSource
-from connectors.target import Outcome, TargetError
+from connectors.target import TargetError, TransactionOutcome
 from reconcile import points
 from reconcile.cleaning import cleaning
 from reconcile.cleaning.actions.base import NotPlannable
@@ -27,7 +27,7 @@ from reconcile.decisions.request import DecisionResult
 from reconcile.findings.results import CleaningResult
 from reconcile.findings.states import PlanState
 from reconcile.journal.approvals import PlanChanged
-from reconcile.service.serve import Server
+from reconcile.service.serve import ServeProcess
 from reconcile.store import troubles as stored_troubles
 from rules.kinds.base import Rule
 from tests.support.world import ALONE, DELETE, MARK, TWO, World, asking
@@ -611,7 +611,7 @@ def test_a_lost_answer_to_commit_is_asked_about_and_never_guessed(
     def lose(reached: str) -> None:
         if reached == ("target.committed" if committed else "target.before_commit") and not broken:
             broken.append(reached)
-            raise TargetError("The connection broke in COMMIT", Outcome.UNKNOWN)
+            raise TargetError("The connection broke in COMMIT", TransactionOutcome.UNKNOWN)
 
     monkeypatch.setattr(points, "armed", lose)
 
@@ -634,7 +634,7 @@ def test_without_receipts_the_rows_say_whether_it_happened_and_else_a_person(
     def lose(reached: str) -> None:
         if reached == label and not lost:
             lost.append(reached)
-            raise TargetError("The connection broke in COMMIT", Outcome.UNKNOWN)
+            raise TargetError("The connection broke in COMMIT", TransactionOutcome.UNKNOWN)
         if reached == "resolve.begun" and then == "something else":
             alone.shop.sql("UPDATE customers SET name = 'Anne' WHERE id = 2")
 
@@ -666,7 +666,7 @@ def test_quarantine_ends_by_a_persons_word_and_by_nothing_else(
 
     def lose(reached: str) -> None:
         if reached == "target.before_commit":
-            raise TargetError("The connection broke in COMMIT", Outcome.UNKNOWN)
+            raise TargetError("The connection broke in COMMIT", TransactionOutcome.UNKNOWN)
         if reached == "resolve.begun":
             alone.shop.sql("UPDATE customers SET name = 'Anne' WHERE id = 2")
 
@@ -712,7 +712,7 @@ def test_what_failed_is_tried_again_by_its_template_and_then_given_up_and_told(
     world.run()
 
     def refuse(_self: SqlSource, _seconds: float) -> Any:
-        raise TargetError("Source 'shop' is locked", Outcome.NOT_DONE)
+        raise TargetError("Source 'shop' is locked", TransactionOutcome.NOT_DONE)
 
     monkeypatch.setattr(executor, "BATCH", 1)
     monkeypatch.setattr(SqlSource, "work", refuse)
@@ -736,7 +736,7 @@ def test_a_constraint_is_planned_anew_once_and_then_a_person_is_asked(
 ) -> None:
     def forbid(reached: str) -> None:
         if reached == "target.locked":
-            raise TargetError("a foreign key forbids it", Outcome.CONFLICT)
+            raise TargetError("a foreign key forbids it", TransactionOutcome.CONFLICT)
 
     monkeypatch.setattr(points, "armed", forbid)
 
@@ -754,7 +754,7 @@ def test_what_only_a_person_can_mend_pauses_the_target_and_costs_no_attempt(
     alone: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def deny(_self: SqlSource, _seconds: float) -> Any:
-        raise TargetError("the user may not write", Outcome.PAUSE)
+        raise TargetError("the user may not write", TransactionOutcome.PAUSE)
 
     monkeypatch.setattr(SqlSource, "work", deny)
     denied = alone.run()
@@ -782,7 +782,7 @@ def test_what_only_a_person_can_mend_pauses_the_target_and_costs_no_attempt(
 @pytest.mark.slow
 def test_a_stop_of_cleaning_is_over_when_its_last_plan_is(alone: World, monkeypatch: pytest.MonkeyPatch) -> None:
     def deny(_self: SqlSource, _seconds: float) -> Any:
-        raise TargetError("the user may not write", Outcome.PAUSE)
+        raise TargetError("the user may not write", TransactionOutcome.PAUSE)
 
     monkeypatch.setattr(SqlSource, "work", deny)
     alone.run()
@@ -869,7 +869,7 @@ def test_a_worker_that_slept_past_its_claim_finds_another_fence_and_writes_nothi
 
 def test_serve_carries_out_between_runs_what_was_approved_and_counts_it(asking: World) -> None:
     asking.approve(asking.only(), later=True)
-    server = Server(asking.folder / "reconcile.yaml", {}, str, listen="none")
+    server = ServeProcess(asking.folder / "reconcile.yaml", {}, str, listen="none")
     try:
         server.clean()
         server.clean()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from connectors.sql.source import SqlSource
-from connectors.target import Outcome, TargetError
+from connectors.target import TargetError, TransactionOutcome
 from reconcile.coordination import pauses
 from reconcile.messages import between
 from reconcile.people import tokens
@@ -235,7 +235,7 @@ def test_a_cleaning_or_an_undo_that_fails_is_told_once_by_whoever_executes_it(
     resume(world, pauses.of_source("shop"))
 
     def refuse(_self: SqlSource, _seconds: float) -> object:
-        raise TargetError("it will never work", Outcome.TERMINAL)
+        raise TargetError("it will never work", TransactionOutcome.TERMINAL)
 
     with monkeypatch.context() as patch:
         patch.setattr(SqlSource, "work", refuse)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connectors.target import Outcome, TargetError
+from connectors.target import TargetError, TransactionOutcome
 from reconcile import points
 from reconcile.audit import log
 from reconcile.cleaning.execution.execute import How, TransactionLimits, perform
@@ -340,7 +340,7 @@ def test_an_undo_that_was_tried_and_waits_for_its_next_attempt_can_be_withdrawn(
 
     def fail(reached: str) -> None:
         if reached == "target.before_commit":
-            raise TargetError("It was not done", Outcome.NOT_DONE)
+            raise TargetError("It was not done", TransactionOutcome.NOT_DONE)
 
     monkeypatch.setattr(points, "armed", fail)
     with world.decisions() as decisions:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from connectors.errors import SourceUnreachable
 from connectors.sql.source import SqlSource
-from connectors.target import Outcome, TargetError
+from connectors.target import TargetError, TransactionOutcome
 from reconcile import points
 from reconcile.cleaning.undo import AnotherTarget
 from reconcile.findings.states import PlanState
@@ -79,7 +79,7 @@ def test_a_plan_in_doubt_that_cannot_be_asked_about_is_in_nobodys_hand(
     def lose(reached: str) -> None:
         if reached == "target.before_commit":
             lost.append(reached)
-            raise TargetError("The connection broke in COMMIT", Outcome.UNKNOWN)
+            raise TargetError("The connection broke in COMMIT", TransactionOutcome.UNKNOWN)
 
     def away(self: Any, seconds: float) -> Any:
         if lost:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from connectors.target import Outcome, TargetError
+from connectors.target import TargetError, TransactionOutcome
 from reconcile import points
 from reconcile.audit.proof import prove
 from reconcile.cleaning.execution import executor
@@ -81,7 +81,7 @@ def test_a_source_that_was_renamed_leaves_no_plan_and_no_finding_behind(
 ) -> None:
     def fail(reached: str) -> None:
         if reached == "target.before_commit":
-            raise TargetError("It was not done", Outcome.NOT_DONE)
+            raise TargetError("It was not done", TransactionOutcome.NOT_DONE)
 
     monkeypatch.setattr(points, "armed", fail)
     asking.approve(asking.only(), later=state == "approved")
@@ -106,7 +106,7 @@ def test_what_is_due_and_held_up_is_not_looked_at_again_and_again(
 ) -> None:
     def fail(reached: str) -> None:
         if reached == "target.before_commit":
-            raise TargetError("It was not done", Outcome.NOT_DONE)
+            raise TargetError("It was not done", TransactionOutcome.NOT_DONE)
 
     monkeypatch.setattr(points, "armed", fail)
     asking.rules["twins"] = DELETE | {"retry": "patient"}
@@ -129,7 +129,7 @@ def test_a_finding_does_not_wait_for_approval_while_an_undo_is_in_the_way_of_its
 ) -> None:
     def fail(reached: str) -> None:
         if reached == "target.before_commit":
-            raise TargetError("It was not done", Outcome.NOT_DONE)
+            raise TargetError("It was not done", TransactionOutcome.NOT_DONE)
 
     asking.approve(asking.only())
     monkeypatch.setattr(points, "armed", fail)
@@ -364,7 +364,7 @@ def test_a_plan_that_waits_for_its_next_attempt_survives_a_new_name_and_ends_wit
 
     def fail(reached: str) -> None:
         if reached == "target.before_commit":
-            raise TargetError("It is away", Outcome.NOT_DONE)
+            raise TargetError("It is away", TransactionOutcome.NOT_DONE)
 
     monkeypatch.setattr(points, "armed", fail)
     with world.open() as application:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reconcile.audit import proof
-from reconcile.service.serve import Server
+from reconcile.service.serve import ServeProcess
 from tests.support.cli import Project
 
 CONFIGURATION = """\
@@ -90,7 +90,7 @@ def test_a_log_rolled_back_with_its_file_is_seen_by_the_anchor(project: Project)
 
 def test_serve_signs_and_anchors_what_is_new_once(project: Project) -> None:
     project("dismiss", project("findings", "--json").json[0]["id"])
-    server = Server(project.folder / "reconcile.yaml", {}, str, listen="none")
+    server = ServeProcess(project.folder / "reconcile.yaml", {}, str, listen="none")
 
     server.anchor()
     server.anchor()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reconcile.cleaning.planning.binding import binding_of
 from reconcile.config.cleaning import RetryTemplate
 from reconcile.findings.identity import RuleIdentity
-from reconcile.schedule.maintenance import Window
+from reconcile.schedule.maintenance import MaintenanceWindow
 from rules.cleaning import POLICIES, ApprovalPolicy, Caps, Limits, Policy, parse_when, stricter
 from rules.kinds.base import Rule
 from tests.reconcile.config.mistakes import DATABASE, cleaning
@@ -85,8 +85,8 @@ def test_everything_that_is_said_of_cleaning_is_read(tmp_path: Path) -> None:
         "gentle": RetryTemplate.model_validate({"base": "5s", "cap": "10m", "attempts": 5, "budget": "6h"})
     }
     assert project.maintenance == (
-        Window("shop", 22 * 60, 2 * 60, (0, 1), "Europe/Berlin"),
-        Window("shop", 0, 24 * 60, (6,), "UTC"),
+        MaintenanceWindow("shop", 22 * 60, 2 * 60, (0, 1), "Europe/Berlin"),
+        MaintenanceWindow("shop", 0, 24 * 60, (6,), "UTC"),
     )
     assert project.undo_window == dt.timedelta(days=60)
     assert project.encryption_keys == (bytes.fromhex(KEYS["NEW"]), bytes.fromhex(KEYS["OLD"]))
@@ -101,7 +101,7 @@ def test_the_windows_of_a_project_are_in_its_time_zone_unless_they_say_theirs(tm
 
     project = loaded(tmp_path, f"timezone: Asia/Tokyo\n{window}{cleaning()}")
 
-    assert project.maintenance == (Window("shop", 22 * 60, 2 * 60, tuple(range(7)), "Asia/Tokyo"),)
+    assert project.maintenance == (MaintenanceWindow("shop", 22 * 60, 2 * 60, tuple(range(7)), "Asia/Tokyo"),)
 
 
 def test_an_action_of_another_package_is_read_by_its_own_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,7 +92,7 @@ class Decided(RuleBasedStateMachine):
         finding = choice.choice(self.open())
         member = choice.choice(finding.members)
         with self.office.store.begin() as tx:
-            keeper.choose(tx, finding, keeper.Choice(replace(member, chosen_by="ada")), by="ada", note=None)
+            keeper.choose(tx, finding, keeper.KeeperChoice(replace(member, chosen_by="ada")), by="ada", note=None)
         self.chosen -= {int(str(name)) for name in ids(finding.members)}
         self.chosen.add(int(str(member.id[0])))
 

@@ -9,7 +9,7 @@ import pytest
 
 from reconcile.audit import log
 from reconcile.audit.proof import prove
-from reconcile.decisions import keeping
+from reconcile.decisions import keeper_choice
 from reconcile.decisions.refusals import (
     ChoseKeeper,
     FieldNotChosen,
@@ -77,7 +77,7 @@ def choose(world: World, *record: int, by: str = "ada", given: dict[str, Any] | 
     """Take fields from records, by column; None takes a choice back."""
     values = {name: () if value is None else (str(value),) for name, value in fields.items()}
     with world.decisions(by) as decisions:
-        return keeping.keep(decisions, world.only(), tuple(map(str, record)), values, **(given or {}))
+        return keeper_choice.keep(decisions, world.only(), tuple(map(str, record)), values, **(given or {}))
 
 
 def shown(world: World) -> Finding:
@@ -374,7 +374,7 @@ def test_a_choice_goes_with_its_record_into_another_finding(world: World) -> Non
         name for name in world.findings() if "Bobby" in world.command("plan", "--finding", name, "--show").out
     )
     with world.decisions("ada") as decisions:
-        keeping.keep(decisions, second, (), {"name": ("9",)})
+        keeper_choice.keep(decisions, second, (), {"name": ("9",)})
 
     world.shop.sql("UPDATE customers SET email = 'a@x' WHERE email = 'b@x'")
     world.run()
@@ -404,7 +404,7 @@ def test_a_kill_before_the_new_plan_is_stored_leaves_all_as_it_was(
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(keeping.effects, "propose", die)
+        patch.setattr(keeper_choice.effects, "propose", die)
         with pytest.raises(Killed):
             choose(world, phone=3)
 

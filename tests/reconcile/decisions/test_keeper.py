@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from reconcile.audit.proof import prove
 from reconcile.cleaning.planning.planner import RulePlanner
 from reconcile.config.settings import Retention
-from reconcile.decisions import keeping
+from reconcile.decisions import keeper_choice
 from reconcile.decisions.keeper import check
 from reconcile.decisions.refusals import (
     ChoseKeeper,
@@ -65,7 +65,7 @@ def ran(world: World) -> World:
 
 def keep(world: World, *record: str | int, by: str = "ada", **given: Any) -> DecisionResult:
     with world.decisions(by) as decisions:
-        return keeping.keep(decisions, world.only(), tuple(map(str, record)), **given)
+        return keeper_choice.keep(decisions, world.only(), tuple(map(str, record)), **given)
 
 
 def shown(world: World) -> Finding:
@@ -541,7 +541,7 @@ def test_a_finding_that_took_in_another_keeps_what_was_chosen_in_it(tmp_path: Pa
     older, younger = _by_first(world)
     for name, record in ((older, "2"), (younger, "10")):
         with world.decisions("ada") as decisions:
-            keeping.keep(decisions, name, (record,))
+            keeper_choice.keep(decisions, name, (record,))
     world.add((6, "a@x", "Anne"))
 
     world.run()
@@ -684,7 +684,7 @@ def test_a_kill_before_the_new_plan_is_stored_leaves_all_as_it_was(
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(keeping.effects, "propose", die)
+        patch.setattr(keeper_choice.effects, "propose", die)
         with pytest.raises(Killed):
             keep(world, 2)
 

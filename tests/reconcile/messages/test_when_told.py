@@ -15,7 +15,7 @@ from notifications.base import FailureNotice, Notice
 from notifications.wording.headline import headline
 from reconcile import config
 from reconcile.app import Application
-from reconcile.config.telling import ChannelEntry
+from reconcile.config.channel_entries import ChannelEntry
 from reconcile.decisions import decide
 from reconcile.messages import delivery, escalation, outbox, timing, troubles
 from reconcile.runs.report import RunReport

@@ -20,7 +20,7 @@ from reconcile.doctor import checking
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.runs import explanation
-from reconcile.runs.check import Order
+from reconcile.runs.check import RunOrder
 from reconcile.store import findings
 from reconcile.views.examples import run as run_examples
 from tests.support.folders import ROOT
@@ -211,7 +211,7 @@ def test_check_and_explain_speak_of_a_new_kind(office: Application) -> None:
 
 def test_a_new_kind_explains_itself_in_words_with_samples(office: Application) -> None:
     rule = office.rule("paid-too-often")
-    order = Order.to_read(office.project, rule.name, detect.dt.datetime.now(detect.dt.UTC))
+    order = RunOrder.to_read(office.project, rule.name, detect.dt.datetime.now(detect.dt.UTC))
 
     answer = explanation.explain(rule, order, office.readers())
 

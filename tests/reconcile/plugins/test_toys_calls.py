@@ -18,7 +18,7 @@ from reconcile.app import Application
 from reconcile.audit import log
 from reconcile.cleaning.actions.base import AsksPerson
 from reconcile.cleaning.execution import calling
-from reconcile.cleaning.execution.execute import How, Job
+from reconcile.cleaning.execution.execute import How, SentPlan
 from reconcile.cleaning.undo import Final
 from reconcile.config import load
 from reconcile.findings import plan as plans
@@ -252,7 +252,7 @@ def test_the_payment_is_compared_again_right_before_its_call(counter: Counter) -
     till = counter.till()
     counter.pay(PAYMENTS[0], PAYMENTS[1] | {"amount": "12.00"}, PAYMENTS[2])
 
-    result = calling.perform(till, Job("P-1", plan.content, keys=("key",)), lambda: 20.0)
+    result = calling.perform(till, SentPlan("P-1", plan.content, keys=("key",)), lambda: 20.0)
 
     assert (result.how, result.why) == (How.DRIFTED, "a row of payments changed since it was planned (amount)")
     assert counter.calls == []
@@ -323,7 +323,7 @@ def test_a_target_that_made_the_call_is_not_sent_it_although_the_state_knows_not
     proposed(counter)
     [plan] = counter.plans()
     till = counter.till()
-    job = Job("P-1", plan.content, keys=("key",))
+    job = SentPlan("P-1", plan.content, keys=("key",))
     calling.perform(till, job, lambda: 20.0)
 
     result = calling.perform(till, job, lambda: 20.0)

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from connectors.files.csv.layout import Layout, layout
-from reconcile.profiling.columns import Column, Role, personal
+from reconcile.profiling.columns import ColumnRole, ProfiledColumn, personal
 from rules.values import Type
 from tests.support.cli import Answer, Project, sqlite
 
@@ -387,39 +387,39 @@ def test_no_value_of_a_personal_column_is_printed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "type_", "samples", "role"),
     [
-        ("EMail", Type.TEXT, ["a@b.de", "c@d.de"], Role.EMAIL),
-        ("contact", Type.TEXT, ["a@b.de", "c@d.de"], Role.EMAIL),
-        ("email", Type.TEXT, ["yes", "no"], Role.TEXT),
-        ("Telefon", Type.TEXT, ["030 123456"], Role.PHONE),
-        ("x", Type.TEXT, ["+49 30 1234567", "+44 20 1234567"], Role.PHONE),
-        ("konto", Type.TEXT, ["DE89 3704 0044 0532 0130 00"], Role.IBAN),
-        ("konto", Type.TEXT, ["DE88 3704 0044 0532 0130 00"], Role.TEXT),
-        ("first_name", Type.TEXT, ["Ann"], Role.GIVEN_NAME),
-        ("LastName", Type.TEXT, ["Ann"], Role.SURNAME),
-        ("Geburtsdatum", Type.DATE, ["2000-01-01"], Role.BIRTH),
-        ("BillingAddress", Type.TEXT, ["Main St 1"], Role.STREET),
-        ("total", Type.DECIMAL, ["1.00"], Role.AMOUNT),
-        ("Betrag", Type.TEXT, ["12,50 €", "1.300,00\xa0€", "-4 EUR"], Role.PRICE),
-        ("paid", Type.TEXT, ["$12.50", "USD 1,300.00", "€ 3"], Role.PRICE),
-        ("invoice", Type.TEXT, ["INV 123", "INV 124"], Role.DOCUMENT),
-        ("Rechnungsnummer", Type.TEXT, ["R1"], Role.DOCUMENT),
-        ("order_id", Type.TEXT, ["A-1"], Role.DOCUMENT),
-        ("customer_id", Type.INTEGER, ["1"], Role.PARTY),
-        ("currency", Type.TEXT, ["EUR"], Role.CURRENCY),
-        ("booked", Type.DATE, ["2026-01-01"], Role.CREATED),
+        ("EMail", Type.TEXT, ["a@b.de", "c@d.de"], ColumnRole.EMAIL),
+        ("contact", Type.TEXT, ["a@b.de", "c@d.de"], ColumnRole.EMAIL),
+        ("email", Type.TEXT, ["yes", "no"], ColumnRole.TEXT),
+        ("Telefon", Type.TEXT, ["030 123456"], ColumnRole.PHONE),
+        ("x", Type.TEXT, ["+49 30 1234567", "+44 20 1234567"], ColumnRole.PHONE),
+        ("konto", Type.TEXT, ["DE89 3704 0044 0532 0130 00"], ColumnRole.IBAN),
+        ("konto", Type.TEXT, ["DE88 3704 0044 0532 0130 00"], ColumnRole.TEXT),
+        ("first_name", Type.TEXT, ["Ann"], ColumnRole.GIVEN_NAME),
+        ("LastName", Type.TEXT, ["Ann"], ColumnRole.SURNAME),
+        ("Geburtsdatum", Type.DATE, ["2000-01-01"], ColumnRole.BIRTH),
+        ("BillingAddress", Type.TEXT, ["Main St 1"], ColumnRole.STREET),
+        ("total", Type.DECIMAL, ["1.00"], ColumnRole.AMOUNT),
+        ("Betrag", Type.TEXT, ["12,50 €", "1.300,00\xa0€", "-4 EUR"], ColumnRole.PRICE),
+        ("paid", Type.TEXT, ["$12.50", "USD 1,300.00", "€ 3"], ColumnRole.PRICE),
+        ("invoice", Type.TEXT, ["INV 123", "INV 124"], ColumnRole.DOCUMENT),
+        ("Rechnungsnummer", Type.TEXT, ["R1"], ColumnRole.DOCUMENT),
+        ("order_id", Type.TEXT, ["A-1"], ColumnRole.DOCUMENT),
+        ("customer_id", Type.INTEGER, ["1"], ColumnRole.PARTY),
+        ("currency", Type.TEXT, ["EUR"], ColumnRole.CURRENCY),
+        ("booked", Type.DATE, ["2026-01-01"], ColumnRole.CREATED),
     ],
 )
 def test_what_a_column_holds_is_seen_by_its_name_and_its_values(
-    name: str, type_: Type, samples: list[str], role: Role
+    name: str, type_: Type, samples: list[str], role: ColumnRole
 ) -> None:
-    assert Column(name, type_, 1000, 0, 900, samples).role is role
+    assert ProfiledColumn(name, type_, 1000, 0, 900, samples).role is role
 
 
 def test_names_are_personal_where_records_are_people() -> None:
-    def name(text: str) -> list[Column]:
-        return [Column("name", Type.TEXT, 100, 0, 90, [text] * 3)]
+    def name(text: str) -> list[ProfiledColumn]:
+        return [ProfiledColumn("name", Type.TEXT, 100, 0, 90, [text] * 3)]
 
-    assert personal("customers", name("Ann Brown")) == {"name": Role.NAME}
+    assert personal("customers", name("Ann Brown")) == {"name": ColumnRole.NAME}
     assert personal("tracks", name("Let There Be Rock")) == {}
     assert personal("customers", name("A-17/b")) == {}
 

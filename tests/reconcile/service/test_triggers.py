@@ -120,7 +120,7 @@ class Plant:
             for row in stored_slots.ready(tx):
                 assert stored_slots.take(tx, row, {}, tx.now + HOUR)
 
-    def request(self, key: str | None = None) -> triggers.Requested:
+    def request(self, key: str | None = None) -> triggers.RequestedRun:
         with self.store.begin() as tx:
             return triggers.request(tx, self.project, "b", key, by="ada")
 
@@ -517,7 +517,7 @@ def test_a_request_is_due_at_once_and_in_the_audit_log(plant: Plant) -> None:
     with plant.store.read() as tx:
         [due] = stored_slots.waiting(tx, "b")
         [entry] = log.entries(tx, event="slot.requested")
-    assert asked == triggers.Requested("b", slots.run_id("b", NOON), NOON, "due", is_new=True)
+    assert asked == triggers.RequestedRun("b", slots.run_id("b", NOON), NOON, "due", is_new=True)
     assert (due.slot, due.trigger, due.start_at, due.priority) == (NOON, "request", NOON, 7)
     assert (entry.actor, entry.body) == (
         "ada",
@@ -546,7 +546,7 @@ def test_requests_without_a_key_are_each_a_run_also_at_the_same_moment(plant: Pl
 
 @pytest.mark.parametrize("key", ["", "x" * 201, "two\nlines", "\u202e"])
 def test_a_key_that_cannot_be_kept_is_refused(plant: Plant, key: str) -> None:
-    with pytest.raises(triggers.KeyRefused, match="--key"):
+    with pytest.raises(triggers.RequestKeyRefused, match="--key"):
         plant.request(key)
 
 

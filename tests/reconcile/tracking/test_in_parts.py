@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from reconcile.findings.identity import RuleIdentity, key_text, records_of
 from reconcile.findings.judgement import Verdict, judge
-from reconcile.findings.known import Known, NotSame, Outline, Part, parts
+from reconcile.findings.known import JudgementPart, Known, NotSame, Outline, parts
 from reconcile.findings.states import SETTLED, State
 from rules.groups.group import DuplicateGroup
 from tests.reconcile.tracking.lives import Life, steps, template
@@ -80,9 +80,9 @@ def test_a_part_is_full_at_so_many_records_and_never_in_the_middle_of_what_belon
     created = list(parts(groups, outlines(expected, RULE), by_records=False, most=8))
 
     assert created == [
-        Part([0, 1, 2, 3], ["F-0"]),
-        Part([4, 5, 6, 7], []),
-        Part([8, 9], ["F-1"]),
+        JudgementPart([0, 1, 2, 3], ["F-0"]),
+        JudgementPart([4, 5, 6, 7], []),
+        JudgementPart([8, 9], ["F-1"]),
     ]
 
 

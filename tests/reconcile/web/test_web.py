@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 from reconcile.audit import log
 from reconcile.people import sessions, tokens, users
 from reconcile.people.roles import Role
-from reconcile.service.serve import Server, UsersMissing
+from reconcile.service.serve import ServeProcess, UsersMissing
 from reconcile.store import Store
 from reconcile.web import gate, site
 from reconcile.web.gate import COOKIE, Anyone, OfApi, OfConsole
@@ -598,12 +598,12 @@ def test_serve_refuses_an_open_address_without_users_and_takes_it_with_one(tmp_p
     world = World.at(tmp_path / "w", *ROWS, twins={}).write()
 
     with pytest.raises(UsersMissing, match=r"there is no user yet\. Nothing was started"):
-        Server(world.folder / "reconcile.yaml", {}, str, listen="0.0.0.0:0", site=site.of_server)
-    monitoring = Server(world.folder / "reconcile.yaml", {}, str, listen="0.0.0.0:0")
+        ServeProcess(world.folder / "reconcile.yaml", {}, str, listen="0.0.0.0:0", site=site.of_server)
+    monitoring = ServeProcess(world.folder / "reconcile.yaml", {}, str, listen="0.0.0.0:0")
     monitoring._abandon()
     with Store.open("sqlite:///reconcile.db", world.folder) as store, store.begin() as tx:
         users.add(tx, "ada", Role.ADMIN, by="test", password=PASSWORD)
-    server = Server(world.folder / "reconcile.yaml", {}, str, listen="0.0.0.0:0", site=site.of_server)
+    server = ServeProcess(world.folder / "reconcile.yaml", {}, str, listen="0.0.0.0:0", site=site.of_server)
 
     assert server.listener is not None
     server._abandon()

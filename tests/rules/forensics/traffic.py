@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from rules.forensics.disagreements import Disagreements
-from rules.forensics.repeats import Repeats
+from rules.forensics.repeats import RepeatCauses
 from rules.groups.group import Difference
 
 Row = dict[str, Any]
@@ -32,7 +32,7 @@ def money(chance: random.Random) -> Decimal:
 
 def cause(groups: Sequence[Group], *key: str) -> str | None:
     """What is said of these groups of a rule with a window over `charged_at`."""
-    repeats = Repeats(key or ("order_id",), ("charged_at",))
+    repeats = RepeatCauses(key or ("order_id",), ("charged_at",))
     for group in groups:
         repeats.add(group)
     return repeats.cause()

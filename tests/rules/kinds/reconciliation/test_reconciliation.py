@@ -11,7 +11,7 @@ import pytest
 from rules.groups.group import Difference, Discrepancy
 from rules.kinds.base import DatasetFacts, DoesNotFit
 from rules.kinds.reconciliation import Reconciliation, assigning
-from rules.kinds.reconciliation.accounts import RecordsLost
+from rules.kinds.reconciliation.accounts import RecordsUnaccounted
 from rules.kinds.reconciliation.assigning import TooManyPairs
 from rules.kinds.reconciliation.balance import BalanceBroken
 from rules.kinds.reconciliation.workspace import Workspace
@@ -164,14 +164,14 @@ class Losing(Workspace):
         return table.slice(1) if "row" in table.column_names and "key_0" in table.column_names else table
 
 
-@pytest.mark.parametrize(("money", "error"), [(MONEY, BalanceBroken), (None, RecordsLost)])
+@pytest.mark.parametrize(("money", "error"), [(MONEY, BalanceBroken), (None, RecordsUnaccounted)])
 def test_a_lost_record_breaks_the_proof(monkeypatch: pytest.MonkeyPatch, money: Any, error: type[Exception]) -> None:
     monkeypatch.setattr("rules.kinds.reconciliation.detection.Workspace", Losing)
 
-    with pytest.raises((BalanceBroken, RecordsLost), match="does not balance: ") as broken:
+    with pytest.raises((BalanceBroken, RecordsUnaccounted), match="does not balance: ") as broken:
         Compared([row(1), row(2, "B")], [row(3, "C")], money=money).detect(KEY)
 
-    assert isinstance(broken.value, (error, RecordsLost))
+    assert isinstance(broken.value, (error, RecordsUnaccounted))
 
 
 # Tolerances

@@ -15,9 +15,9 @@ from reconcile.journal import approvals
 from reconcile.messages import between, living, notify, outbox, outcomes, routing, timing
 from reconcile.messages.combined import combined
 from reconcile.messages.news import News
-from reconcile.messages.notices import Letter
+from reconcile.messages.notices import MessageContext
 from reconcile.messages.notify import FailureNews
-from reconcile.messages.outcomes import Outcomes
+from reconcile.messages.outcomes import CleaningOutcomes
 from reconcile.store import Transaction, cleaning_news, plans
 from reconcile.store import findings as stored_findings
 from reconcile.store import outbox as stored_outbox
@@ -80,8 +80,8 @@ class _Telling:
         if not versions and not news and not says_something and is_quiet and not held:
             return
         given = approvals.of_waiting(tx, asking.shown)
-        letter = replace(self._letter(channel), plans=plans.waiting_plans(tx, asking.shown), approvals=given)
-        notice = combined(held, notify.digest(letter, of_rules, untold, news, asking, not_undone, told), checked)
+        context = replace(self._context(channel), plans=plans.waiting_plans(tx, asking.shown), approvals=given)
+        notice = combined(held, notify.digest(context, of_rules, untold, news, asking, not_undone, told), checked)
         if held and is_quiet and not notify.has_news(notice):
             return
         if project.channels[channel].settings.has_buttons:
@@ -102,7 +102,9 @@ class _Telling:
     def _to_operators(self, channel: str, news: Sequence[FailureNews]) -> Iterator[str]:
         held = outbox.take_back(self.tx, channel, self.ended.job.name, ())
         news = self._with_unheard(channel, news)
-        notice = combined(held, notify.digest(self._letter(channel), (), News(), news, News(), News(), Outcomes()), ())
+        notice = combined(
+            held, notify.digest(self._context(channel), (), News(), news, News(), News(), CleaningOutcomes()), ()
+        )
         if notice.failures:
             yield self._queued(channel, notice, held)
 
@@ -121,9 +123,9 @@ class _Telling:
         reported = {item.subject for item in news}
         return [*news, *notify.unheard(self.tx, self.project, self.ended.job.name, channel, reported)]
 
-    def _letter(self, channel: str) -> Letter:
+    def _context(self, channel: str) -> MessageContext:
         ended = self.ended
-        return Letter(
+        return MessageContext(
             project=self.project,
             job=ended.job.name,
             run=ended.run,

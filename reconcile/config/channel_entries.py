@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, mod
 from reconcile.config.cleaning import Days, TimeOfDay
 from reconcile.config.values import Names, parse_limit
 from reconcile.documents import JsonObject
-from reconcile.schedule.maintenance import DAYS, Window, minute
+from reconcile.schedule.maintenance import DAYS, MaintenanceWindow, minute
 from rules.document.mistakes import short
 from rules.models import Duration, Severity, SeverityField, Strict
 
@@ -63,8 +63,10 @@ class QuietHoursEntry(_Passing):
             raise ValueError("`from` and `to` cannot be the same; for a whole day write 00:00 and 24:00")
         return self
 
-    def window(self, timezone: str) -> Window:
-        return Window("", minute(self.begins), minute(self.ends), tuple(map(DAYS.index, self.days)), timezone)
+    def window(self, timezone: str) -> MaintenanceWindow:
+        return MaintenanceWindow(
+            "", minute(self.begins), minute(self.ends), tuple(map(DAYS.index, self.days)), timezone
+        )
 
 
 class DigestEntry(_Passing):

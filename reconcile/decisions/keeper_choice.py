@@ -190,7 +190,7 @@ class _Choice:
         with self.decisions.store.begin() as tx:
             effects.lock_findings(tx, [self.finding.id])
             by, system = self.decisions.actor, self.decisions.system
-            choice = keeper.Choice(self.keeper, self.values)
+            choice = keeper.KeeperChoice(self.keeper, self.values)
             chosen, waiting = keeper.choose(tx, self.finding, choice, by=by, note=self.note, system=system)
             plan, remark = self._proposed(tx, chosen, waiting, planned)
         return DecisionResult(f"{self._in_words(chosen, 'now')}. {remark}", chosen.id, plan)

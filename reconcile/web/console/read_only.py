@@ -14,8 +14,8 @@ from reconcile.views import audit, effects, rules
 from reconcile.web.console import plots
 from reconcile.web.console.drawing import page
 from reconcile.web.console.signing import Operator, Viewer
+from reconcile.web.context import SUMS_KEPT, WebContext
 from reconcile.web.gate import Visit
-from reconcile.web.office import SUMS_KEPT, Office
 from reconcile.web.problems import status_of
 
 router = APIRouter(include_in_schema=False)
@@ -26,25 +26,25 @@ _FIELDS = ("finding", "run", "event", "actor")
 
 @router.get("/rules")
 def rules_page(visit: Viewer) -> Response:
-    office = visit.office
-    return page(visit, "rules.html", "/rules", rules=office.kept("rules", SUMS_KEPT, lambda: _rules(office)))
+    context = visit.context
+    return page(visit, "rules.html", "/rules", rules=context.kept("rules", SUMS_KEPT, lambda: _rules(context)))
 
 
-def _rules(office: Office) -> Sequence[rules.RuleView]:
-    with office.application() as application:
+def _rules(context: WebContext) -> Sequence[rules.RuleView]:
+    with context.application() as application:
         return rules.listed(application)
 
 
 @router.get("/rules/{rule}")
 def rule_page(visit: Viewer, rule: str) -> Response:
-    with visit.office.application() as application:
+    with visit.context.application() as application:
         detail = rules.detail(application, rule)
     return page(visit, "rule.html", "/rules", rule=detail, plot=plots.stacked(detail.days))
 
 
 @router.get("/effects")
 def effects_page(visit: Viewer) -> Response:
-    with visit.office.application() as application:
+    with visit.context.application() as application:
         shown = effects.effects(application)
     windows = list(effects.WINDOWS)
     return page(visit, "effects.html", "/effects", effects=shown, most=effects.LISTED, windows=windows)
@@ -58,7 +58,7 @@ def audit_page(visit: Viewer, request: Request) -> Response:
 @router.post("/audit/verify")
 def verify(visit: Operator) -> Response:
     """Verify the log, its signatures, its anchors and the state; this reads all of them."""
-    with visit.office.application() as application:
+    with visit.context.application() as application:
         is_intact, sentences = audit.verify(application)
     return _audit(visit, {}, verified=(is_intact, sentences))
 
@@ -71,7 +71,7 @@ def _audit(visit: Visit, given: Mapping[str, str], verified: tuple[bool, Sequenc
     criteria = EntryFilter(**given_fields, before=start)
     shown, problem, status = audit.AuditPage((), None), None, 200
     try:
-        with visit.office.application() as application:
+        with visit.context.application() as application:
             shown = audit.page(application, criteria, _ENTRIES)
     except Wrong as error:  # the finding of the filter does not exist
         problem, status = str(error), status_of(error)

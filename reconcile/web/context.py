@@ -1,4 +1,4 @@
-"""What the doors need of the running `serve`, and who asks."""
+"""The running `serve` as the web's pages see it, and the origin of a request."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SUMS_KEPT = 10.0
 
 
 @dataclass(frozen=True)
-class Office:
+class WebContext:
     """The present project and state of a process that serves, which change when a release is taken up.
 
     `wake` makes a duty begin at once. `sentence` puts an error into words; a defect is written to a file.
@@ -55,17 +55,17 @@ class Office:
         return cast(T, value)
 
 
-def office_of(request: Request) -> Office:
-    office: Office = request.app.state.office
-    return office
+def context_of(request: Request) -> WebContext:
+    context: WebContext = request.app.state.context
+    return context
 
 
-At = Annotated[Office, Depends(office_of)]
-"""The office of a request."""
+At = Annotated[WebContext, Depends(context_of)]
+"""The context of a request."""
 
 
 @dataclass(frozen=True)
-class Connection:
+class RequestOrigin:
     """Where a request comes from. `address` is the client's; a trusted proxy says it, and if it came by https."""
 
     address: str
@@ -73,18 +73,18 @@ class Connection:
     proxied_user: str | None
 
 
-def connection_of(request: Request, office: Office) -> Connection:
+def connection_of(request: Request, context: WebContext) -> RequestOrigin:
     """Return where the request comes from. Headers of proxies count only from their configured addresses."""
-    settings = office.project().console
+    settings = context.project().console
     peer = request.client.host if request.client else ""
     is_https = settings.url is not None and settings.url.startswith("https:")
     if not _is_within(peer, settings.proxies):
-        return Connection(peer, is_https, None)
+        return RequestOrigin(peer, is_https, None)
     forwarded = list(map(_without_port, _listed(request, "x-forwarded-for")))
     unknown = [part for part in forwarded if not _is_within(part, settings.proxies)]
     is_secure = is_https or [part.lower() for part in _listed(request, "x-forwarded-proto")][-1:] == ["https"]
     named = request.headers.getlist(settings.user_header) if settings.user_header else []
-    return Connection(unknown[-1] if unknown else peer, is_secure, named[0] if len(named) == 1 else None)
+    return RequestOrigin(unknown[-1] if unknown else peer, is_secure, named[0] if len(named) == 1 else None)
 
 
 def _listed(request: Request, name: str) -> list[str]:

@@ -16,7 +16,7 @@ Partners = Mapping[Hashable, Sequence[Hashable]]
 
 
 @dataclass(frozen=True)
-class Apart:
+class SeparatedPairs:
     """The pairs that a rule lists, and those that people judged. `agree_by` returns the values by which two agree."""
 
     excepted: DifferentPairs
