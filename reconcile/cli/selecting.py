@@ -51,7 +51,7 @@ PlanFile = Annotated[
 
 
 @dataclass(frozen=True)
-class Chosen:
+class FindingOptions:
     """The options that choose the findings of a decision."""
 
     ids: Ids = None
@@ -78,7 +78,7 @@ class ChosenPlans:
     plan_file: PlanFile = None
 
     def selection(self) -> Selection:
-        """Return the selection; raises BadParameter as `Chosen`, and for a plan of several findings."""
+        """Return the selection; raises BadParameter as `FindingOptions`, and for a plan of several findings."""
         chosen = _selection(self, self.plan_file, ", or --plan-file")
         if self.plan_hash is not None and not chosen.is_single:
             message = "needs exactly one ID; use --plan-file for several plans"
@@ -86,7 +86,7 @@ class ChosenPlans:
         return chosen
 
 
-def _selection(chosen: Chosen | ChosenPlans, plan_file: Path | None, or_file: str = "") -> Selection:
+def _selection(chosen: FindingOptions | ChosenPlans, plan_file: Path | None, or_file: str = "") -> Selection:
     from reconcile.decisions.selection import Selection
 
     severity, rules = at_least(chosen.severity), tuple(chosen.rule or ())

@@ -17,16 +17,16 @@ from rules.groups.group import DuplicateGroup, Group, in_order
 from rules.groups.keyed import AT_ONCE, Grouping, no_collections, rows_at
 from rules.groups.settings import KeySettings
 from rules.groups.share import ShareLimit
-from rules.groups.shared import NO_VALUE, Comparable, SharedValues, components
-from rules.pairs.apart import Apart
+from rules.groups.shared import NO_VALUE, Comparable, JoiningValues, components
 from rules.pairs.evidence import LinkingValues, linking_values
 from rules.pairs.record import Record, once
+from rules.pairs.separated import SeparatedPairs
 from rules.values import Value, canonical, order_key
 from rules.values.packed import Packed
 
 Row = Mapping[str, Value]
 Ranked = tuple[tuple[int, ...], Row]
-"""The rank of a record's value under each key, see `SharedValues`, and the record."""
+"""The rank of a record's value under each key, see `JoiningValues`, and the record."""
 
 
 def grouped(
@@ -71,7 +71,7 @@ class Joining:
             groups = Packed(limit.watched(group for records in parts for group in self._grouped(records)))
         return Joined(groups, tuple(values.left_out for values in shared))
 
-    def _first_link(self, table: pa.Table, shared: Sequence[SharedValues], positions: Positions) -> dict[str, Value]:
+    def _first_link(self, table: pa.Table, shared: Sequence[JoiningValues], positions: Positions) -> dict[str, Value]:
         """Return the value of one key by which the first record of a component is joined."""
         [row] = rows_at([table], positions[:1])
         number = next(number for number, values in enumerate(shared) if values.ranks[positions[0]] != NO_VALUE)
@@ -85,14 +85,14 @@ class Joining:
         for number in range(len(self.bound.keys)):
             values: dict[Comparable, int] = {}
             numbers = [self._numbered(row, number, values) for row in rows]
-            shared.append(SharedValues.of(np.array(numbers, np.int64), list(values), self.bound.rule.max_shared))
+            shared.append(JoiningValues.of(np.array(numbers, np.int64), list(values), self.bound.rule.max_shared))
         order, places = components(shared)
         parts: dict[int, list[Ranked]] = defaultdict(list)
         for place, position, ranks in zip(places.tolist(), order.tolist(), _ranks(shared, order), strict=True):
             parts[place].append((ranks, rows[position]))
         return tuple(group for part in parts.values() for group in self._grouped(part))
 
-    def _shared(self, table: pa.Table, number: int) -> SharedValues:
+    def _shared(self, table: pa.Table, number: int) -> JoiningValues:
         """Return the shared values of a key; only records where it may repeat are looked at."""
         may_repeat = np.flatnonzero(table.column(self.bound.shared_columns[number]).to_numpy())
         table, numbers = (
@@ -110,7 +110,7 @@ class Joining:
                     number_by_row[given] = self._numbered(row, number, values)
                 of_rows.append(number_by_row[given])
             numbers[positions] = of_rows
-        return SharedValues.of(numbers, list(values), self.bound.rule.max_shared)
+        return JoiningValues.of(numbers, list(values), self.bound.rule.max_shared)
 
     def _numbered(self, row: Row, number: int, values: dict[Comparable, int]) -> int:
         """Return the number of the row's value under a key, a new one for a new value; -1 if it is incomplete."""
@@ -159,12 +159,12 @@ class Joining:
         return zip(columns, self.by_key.values_of(record, self.bound.keys[number]), strict=True)
 
     @cached_property
-    def _apart(self) -> Apart:
-        return Apart(self.bound.excepted, self.bound.rule.judged, self._agree_by)
+    def _apart(self) -> SeparatedPairs:
+        return SeparatedPairs(self.bound.excepted, self.bound.rule.judged, self._agree_by)
 
 
 def _by_component(
-    table: pa.Table, shared: Sequence[SharedValues], order: Positions, places: Positions
+    table: pa.Table, shared: Sequence[JoiningValues], order: Positions, places: Positions
 ) -> Iterator[list[Ranked]]:
     """Yield the rows of each component; few rows are Python objects at the same time."""
     begin = 0
@@ -181,7 +181,7 @@ def _by_component(
         begin = end
 
 
-def _ranks(shared: Sequence[SharedValues], positions: Positions) -> Iterator[tuple[int, ...]]:
+def _ranks(shared: Sequence[JoiningValues], positions: Positions) -> Iterator[tuple[int, ...]]:
     return zip(*(values.ranks[positions].tolist() for values in shared), strict=True)
 
 

@@ -164,7 +164,7 @@ class KeySettings(GroupSettings, Protocol):
         """Split records of one key, at least one, into those that belong together, each in order."""
 
 
-class DatasetSettings(KeySettings, Protocol):
+class SingleDatasetSettings(KeySettings, Protocol):
     """The settings of a rule over one dataset."""
 
     @property
@@ -180,14 +180,14 @@ class DatasetSettings(KeySettings, Protocol):
         """The columns that identify a record without id, or order those that share one."""
 
 
-class ChangingSettings(DatasetSettings, Protocol):
+class ChangingSettings(SingleDatasetSettings, Protocol):
     """The settings of a rule over one dataset that is asked for the groups that changed."""
 
     def takes_part(self, row: Mapping[str, Value], slot: dt.datetime) -> bool:
         """Return True if a record meets the conditions and has a place in the order; its key may still be empty."""
 
 
-class AskedSettings(DatasetSettings, Protocol):
+class AskedSettings(SingleDatasetSettings, Protocol):
     """The settings of a rule over one dataset, as far as an engine is asked about them."""
 
     @property
