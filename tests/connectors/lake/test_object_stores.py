@@ -73,7 +73,10 @@ class Store:
     def write_iceberg(self, folder: Path, records: pa.Table) -> None:
         options = {**self.iceberg_options, "uri": f"sqlite:///{folder}/catalog.db"}
         catalog = SqlCatalog(
-            "default", warehouse="s3://lake/ice", **options, **{"py-io-impl": "test_object_stores.SmallFileIO"}
+            "default",
+            warehouse="s3://lake/ice",
+            **options,
+            **{"py-io-impl": f"{SmallFileIO.__module__}.{SmallFileIO.__name__}"},
         )
         catalog.create_namespace_if_not_exists("shop")
         catalog.create_table_if_not_exists("shop.orders", schema=records.schema).append(records)
