@@ -2,7 +2,9 @@
 
 import datetime as dt
 import threading
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from reconcile.audit.proof import prove
 from reconcile.cleaning.execution import executor
 from reconcile.coordination import pauses
 from reconcile.coordination.clock import HostTime
-from reconcile.decisions import decide
+from reconcile.decisions import approving
 from reconcile.decisions.refusals import BeyondLimits
 from reconcile.findings.states import Event, PlanState, State
 from reconcile.journal import breaker, effects, limits
@@ -155,10 +157,14 @@ def test_a_finding_does_not_wait_for_approval_while_an_undo_is_in_the_way_of_its
 
 
 @pytest.mark.server
-@pytest.mark.parametrize("wish", ["approve", "reject"])
+@pytest.mark.parametrize("decision", ["approve", "reject"])
 def test_a_decision_about_a_plan_that_is_just_being_replaced_is_about_neither(
-    wish: str, postgres_url: str, tmp_path: Path
+    decision: str, postgres_url: str, tmp_path: Path
 ) -> None:
+    decide: Mapping[str, Callable[..., Any]] = {
+        "approve": partial(approving.approve, void=lambda _plan, _policy: None, reserve=lambda _tx, _plan: None),
+        "reject": approving.reject,
+    }
     office = FindingsOffice.new(postgres_url, tmp_path)
     office.record(group("A", 1, 2))
     finding = office.only().id
@@ -170,7 +176,8 @@ def test_a_decision_about_a_plan_that_is_just_being_replaced_is_about_neither(
 
     def decides() -> None:
         try:
-            values.append(getattr(decide, wish)(store, finding, actor="anna", plan_hash=shown))
+            person: Mapping[str, Any] = {"actor": "anna", "system": None, "note": None}
+            values.append(decide[decision](store, finding, **person, plan_hash=shown))
         except Exception as error:  # noqa: BLE001 - looked at below
             values.append(error)
 
