@@ -35,7 +35,9 @@ def approve(
     chosen: ChosenPlans,
     confirm: Confirm = None,
     later: Later = False,
-    over_limit: Annotated[bool, typer.Option("--over-limit", help="Approve even if it exceeds the limits.")] = False,
+    over_limit: Annotated[
+        bool, typer.Option("--over-limit", help="Approve even if the plan exceeds the limits.")
+    ] = False,
     overrule: Annotated[bool, typer.Option("--overrule", help="Approve even if the same plan was rejected.")] = False,
     note: Note = None,
 ) -> None:

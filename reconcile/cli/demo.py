@@ -54,7 +54,7 @@ def play(folder: Path | None, out: Output) -> Path:
         "reconcile show ID                           one finding, its records, its history\n"
         "reconcile dismiss ID --note 'two parcels'   mark it as not a duplicate\n"
         "reconcile plan                              the cleaning plan for the other twins\n"
-        "reconcile explain double-charge             the engine, the reason and the SQL\n"
+        "reconcile explain double-charge             the engine, why it is used, and the SQL\n"
         "reconcile audit verify                      verify the audit log\n"
         "reconcile serve                             the console, with these findings\n"
         "cat reconcile.yaml messages.txt             the rules and the messages"

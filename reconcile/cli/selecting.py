@@ -46,7 +46,8 @@ PlanHash = Annotated[
 ]
 Later = Annotated[bool, typer.Option("--later", help="Leave execution to the next run or to serve.")]
 PlanFile = Annotated[
-    Path | None, typer.Option("--plan-file", help="The plans that `plan --json` wrote.", metavar="FILE")
+    Path | None,
+    typer.Option("--plan-file", help="Only the plans in this file, written by `plan --json`.", metavar="FILE"),
 ]
 
 
