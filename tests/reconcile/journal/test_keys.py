@@ -109,9 +109,7 @@ def test_keys_are_equal_exactly_where_the_ids_are(one: tuple[Value, ...], other:
 
 @pytest.mark.slow
 def test_a_key_is_the_same_in_every_process_whatever_its_hash_seed_and_locale() -> None:
-    program = (
-        f"import sys; sys.path.insert(0, {str(ROOT / 'tests')!r}); import test_keys as t; print(t.key('é', 1, None))"
-    )
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from {__name__} import key; print(key('é', 1, None))"
 
     def elsewhere(seed: str, locale: str) -> str:
         environment = {"PYTHONHASHSEED": seed, "LC_ALL": locale, "PYTHONIOENCODING": "utf-8"}
