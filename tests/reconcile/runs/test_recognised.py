@@ -407,3 +407,34 @@ def test_erasing_a_record_deletes_the_digest_of_its_finding(tmp_path: Path, judg
     run(project)
     assert sum(judged) == 1
     assert project.audit_is_intact()
+
+
+@pytest.mark.slow
+def test_a_dry_run_that_recognises_groups_reports_what_a_run_does(tmp_path: Path, judged: list[int]) -> None:
+    """A report that lists all findings builds every group; one that lists changes leaves the known ones unbuilt."""
+    shop = Project(tmp_path).write(PROJECT)
+    write(tmp_path, ROWS)
+    shop("run", "--quiet")
+    ids = {finding["key"]["name"]: finding["id"] for finding in shop("findings", "--json").json}
+    shop("dismiss", ids["Person 0"])
+    shop("snooze", ids["Person 2"])
+    write(tmp_path, [*changed(3, paid="7.5"), ROWS[11] | {"id": "99"}])
+
+    del judged[:]
+    every = shop("run", "--dry-run", "--json", "--all").json
+    numbers = [sum(judged)]
+    del judged[:]
+    changes = shop("run", "--dry-run", "--json").json
+    numbers.append(sum(judged))
+    quiet = shop("run", "--dry-run", "--quiet")
+    ran = shop("run", "--json").json
+
+    timeless = [
+        [{name: value for name, value in rule.items() if name != "seconds"} for rule in report["rules"]]
+        for report in (every, changes)
+    ]
+    assert timeless[0] == timeless[1]
+    assert changes["rules"][0]["findings"] == ran["rules"][0]["findings"]
+    assert {finding["change"] for finding in changes["findings"]} == {"grown"}
+    assert numbers[1] < numbers[0] == len(ids)
+    assert quiet.code == 0
