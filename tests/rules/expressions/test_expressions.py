@@ -483,7 +483,7 @@ def check_expressions(run: Run, claim: str, rows: list[tuple[Any, ...]], texts: 
     def compiled(*columns: Any, bound_expression: BoundExpression) -> Any:
         return bound_expression.sql(dict(zip(KINDS, columns, strict=True)), SLOT, run.dialect)
 
-    answers = run.many(list(KINDS.values()), rows, [functools.partial(compiled, one=b) for b in claimed])
+    answers = run.many(list(KINDS.values()), rows, [functools.partial(compiled, bound_expression=b) for b in claimed])
 
     for item, answer in zip(claimed, answers, strict=True):
         expected = [item.evaluate(dict(zip(KINDS, r, strict=True)), SLOT) for r in rows]
