@@ -6,7 +6,7 @@ import random
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -273,8 +273,10 @@ def test_no_bytes_of_a_stranger_make_an_error_of_ours(
                 method = chance.choice([b"GET ", b"POST "])
                 start = chance.choice([b"", method + chance.choice(pieces[:22])])
                 raw.sendall(start + b"".join(chance.choices(pieces, k=chance.randint(1, 20))) + b"\r\n\r\n")
-                raw.shutdown(socket.SHUT_WR)
-                answer = b"".join(iter(lambda: raw.recv(65_536), b""))
+                answer = b""
+                with suppress(OSError):  # a server that has answered may be gone
+                    raw.shutdown(socket.SHUT_WR)
+                    answer = b"".join(iter(lambda: raw.recv(65_536), b""))
             assert not answer.startswith((b"HTTP/1.1 5", b"HTTP/1.0 5")), answer[:300]
         assert reports() == []
 
