@@ -30,9 +30,9 @@ STATES: Mapping[State, str] = {
     State.PARTLY: "some steps are done, others wait",
     State.STALE: "its records have changed since the plan was made, or the target refused the plan; "
     "the next run checks again",
-    State.FAILED: "definitely not done; `reconcile retry` tries again",
-    State.QUARANTINED: "outcome unknown; decide with `reconcile quarantine`",
-    State.UNDONE: "undone; its records count as dismissed",
+    State.FAILED: "the cleaning was definitely not done; `reconcile retry` tries again",
+    State.QUARANTINED: "outcome of the cleaning unknown; see `reconcile quarantine`",
+    State.UNDONE: "the cleaning was undone; the records count as dismissed",
     State.SNOOZED: "not reported until a time, or until it grows",
     State.DISMISSED: "you decided that its records are not the same",
     State.HANDLED: "you decided that it is real and has been handled outside Reconcile",
