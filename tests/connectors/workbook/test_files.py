@@ -16,6 +16,8 @@ from tests.connectors.workbook.test_sheets import Rows, ods_cell, read, write
 from tests.support.cli import Project
 from tests.support.files import source
 
+pytestmark = pytest.mark.slow
+
 MAY: Rows = [["id", "amount"], [1, 1.25], [], [2, 2.5]]
 JUNE: Rows = [["amount", "id"], [3.5, 3], ["open", 4]]
 

@@ -19,6 +19,8 @@ from tests.support.cli import Project, sqlite
 from tests.support.web import Browser, Site, cheap_hashes, site_of
 from tests.support.world import World
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["cheap_hashes"]
 
 SCHEMA = (
@@ -113,7 +115,6 @@ def client(site: Site, user: str) -> Browser:
     return browser
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("user", ["vic", "ada"])
 def test_no_page_and_no_answer_shows_a_personal_value_unasked(site: Site, user: str) -> None:
     browser, program = site.browser(user), client(site, user)
@@ -143,7 +144,6 @@ def test_no_entry_of_the_log_holds_a_personal_value(site: Site) -> None:
     assert [body for body in stored if planted(str(body))] == []
 
 
-@pytest.mark.slow
 def test_no_command_and_no_file_holds_a_personal_value(site: Site, tmp_path: Path) -> None:
     command = site.world.command
     answers = [
@@ -168,7 +168,6 @@ def test_no_command_and_no_file_holds_a_personal_value(site: Site, tmp_path: Pat
     assert planted(site.world.messages()) == []
 
 
-@pytest.mark.slow
 def test_a_limit_that_stops_cleaning_tells_no_personal_amount(tmp_path: Path) -> None:
     limits = {"records": 1000, "share": "100%", "money": {"EUR": 5000}}
     world = world_of(tmp_path / "w", approval="none", limits=limits)
@@ -264,7 +263,6 @@ def test_each_search_of_personal_data_is_recorded_without_its_text_and_they_are_
 JSON = {"Content-Type": "application/json"}
 
 
-@pytest.mark.slow
 def test_a_sum_of_personal_amounts_is_masked_and_no_other_sum_tells_it(tmp_path: Path) -> None:
     world = world_of(tmp_path / "w")
     world.shop.sql("CREATE TABLE orders (id INTEGER PRIMARY KEY, number INTEGER, price DECIMAL(12, 2))")
@@ -286,7 +284,6 @@ def test_a_sum_of_personal_amounts_is_masked_and_no_other_sum_tells_it(tmp_path:
     assert [page for page in pages if planted(page) or "12,993" in page] == []
 
 
-@pytest.mark.slow
 def test_a_sum_of_three_personal_amounts_and_its_parts_are_masked(tmp_path: Path) -> None:
     """All but one of the findings may have no money."""
     rows = {
@@ -324,7 +321,6 @@ def test_a_sum_of_three_personal_amounts_and_its_parts_are_masked(tmp_path: Path
 # States of an earlier version
 
 
-@pytest.mark.slow
 def test_findings_and_plans_of_an_earlier_version_keep_their_names_and_what_people_decided(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

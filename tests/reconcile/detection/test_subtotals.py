@@ -20,6 +20,8 @@ from reconcile.detection.subtotals import Subtotals, noticed
 from tests.support.cli import Project
 from tests.support.files import source
 
+pytestmark = pytest.mark.slow
+
 Rows = Sequence[Sequence[Any]]
 NOW = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
 HEADER = ["ref", "customer", "amount"]

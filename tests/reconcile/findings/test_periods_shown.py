@@ -6,6 +6,8 @@ import pytest
 
 from tests.support.cli import Project
 
+pytestmark = pytest.mark.slow
+
 CONFIG = """\
 version: 1
 timezone: Europe/Berlin

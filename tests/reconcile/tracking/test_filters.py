@@ -25,6 +25,8 @@ from tests.support.cli import Project
 from tests.support.web import Browser, Page, Site, cheap_hashes, site_of
 from tests.support.world import World
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["cheap_hashes"]
 
 NOW = dt.datetime.now(dt.UTC)

@@ -37,6 +37,8 @@ from tests.support.runs import Command
 from tests.support.shop import Shop
 from tests.support.world import ALONE, DELETE, TWO, World
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 TWINS = {"kind": "duplicates", "dataset": "people", "key": ["email"], "keep": [{"first": "name"}]}
 ROWS = tuple((str(number), f"{chr(97 + (number - 1) // 2)}@x", f"p{number}") for number in range(1, 13))
@@ -567,7 +569,6 @@ def test_a_former_id_that_is_gone_is_told_and_changes_nothing(office: Office) ->
     assert office.records() == before
 
 
-@pytest.mark.slow
 def test_a_run_that_is_killed_leaves_all_names_or_none(office: Office, tmp_path: Path) -> None:
     states = by_other_column(office, BY_UUID)
     office.write()

@@ -25,6 +25,8 @@ from rules.kinds.duplicates.detection import FittedDuplicates
 from rules.values import Type
 from tests.support.rules import Rows
 
+pytestmark = pytest.mark.slow
+
 SLOT = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
 TYPES = {"id": Type.INTEGER, "code": Type.TEXT, "export": Type.TEXT}
 COLUMNS = ["booked", "text", "amount"]

@@ -13,6 +13,8 @@ from tests.support.servers import MARIADB, POSTGRES, scratch_database
 from tests.support.web import cheap_hashes, site_of
 from tests.support.world import World
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["cheap_hashes"]  # a fixture
 
 RULES = """\
@@ -289,7 +291,6 @@ def test_an_unchanged_file_is_not_read_again(shop: Shop) -> None:
     assert "unchanged" in out
 
 
-@pytest.mark.slow
 def test_the_console_shows_the_record_and_why_it_fails(tmp_path: Path) -> None:
     rule = {"where": "name <> 'Anna' and id > previous(id)", "order": ["id"]}
     world = World(tmp_path / "w", {}, {"rules": {"not-anna": {"kind": "check", "dataset": "customers", **rule}}})

@@ -13,6 +13,8 @@ from rules.kinds.base import DatasetFacts
 from rules.kinds.reconciliation import Reconciliation, near_misses
 from tests.rules.kinds.reconciliation.compared import MONEY, Compared, row, rule, shown
 
+pytestmark = pytest.mark.slow
+
 CLOSE = """\
 key: ref
 tolerance: {date: {left: day, right: day, days: 3}, amount: {left: amount, right: amount, by: 0.01}}
