@@ -29,7 +29,7 @@ test: $(DEV) ## the whole suite; needs PostgreSQL and MariaDB (see README), up t
 		--hypothesis-profile test -o tmp_path_retention_policy=failed
 	@$(BIN)/pytest -q tests/product/chaos/test_soak.py # alone: what it sees of others' load it would take for its own
 
-quick: $(DEV) ## the inner loop: no servers, about two minutes on two cores
+quick: $(DEV) ## the inner loop: no servers, two to three minutes on two cores
 	@$(IN_MEMORY) $(BIN)/pytest -q -m "not server and not slow and not chaos and not spark" -n 2 --dist worksteal \
 		--hypothesis-profile quick -o tmp_path_retention_policy=failed
 
