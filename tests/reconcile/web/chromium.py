@@ -59,10 +59,15 @@ class Person:
         context = browser.new_context(**{"viewport": DESK} | settings)
         context.set_default_timeout(20_000)
         person = cls(context, context.new_page(), url)
-        person.page.on("console", lambda message: person.trouble.append(message.text))
+        person.page.on("console", lambda message: person.note(message.text))
         person.page.on("pageerror", lambda error: person.trouble.append(str(error)))
         person.page.on("request", lambda request: person.asked.add(request.url))
         return person
+
+    def note(self, complaint: str) -> None:
+        # A key that is pressed before the page is first painted takes the focus that the page would have given.
+        if not complaint.startswith("Autofocus processing was blocked because a document already has a focused element"):
+            self.trouble.append(complaint)
 
     def go(self, path: str) -> Page:
         self.page.goto(self.url + path)
