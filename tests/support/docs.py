@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -60,21 +61,41 @@ def rows(page: Path, heading: str) -> list[list[str]]:
 
 Setting = tuple[str, str, str, str]
 """Place, name, type, default."""
-_DOCUMENTED = re.compile(r"^- `(?P<name>\w+)` \((?P<type>[^)]*?)(?:; (?P<default>.*?))?\): .+$")
+_DOCUMENTED = re.compile(r"^- (?P<names>`\w+`(?:, `\w+`)*)(?: \((?P<written>.*?)\))?: .+$")
+_LITERAL = re.compile(r"`[^`]*`|required")
 
 
 def documented_settings() -> Iterator[Setting]:
-    """Every setting that configuration.md lists below the heading of its place."""
+    """Every setting that configuration.md lists below the heading of its place, or of several places."""
     page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
     section = page.split("\n## Every setting\n", 1)[1].split("\n## ", 1)[0]
     for group in section.split("\n### ")[1:]:
         heading, _, listed = group.partition("\n")
-        place = "top" if heading == "Top level" else heading
         for line in listed.strip().splitlines():
             setting = _DOCUMENTED.match(line)
             assert setting, f"configuration.md lists a setting as `name` (type; default): meaning, not {line!r}"
-            default = (setting["default"] or "").strip("`")
-            yield place, setting["name"], setting["type"], default
+            kind, default = _type_and_default(setting["written"] or "")
+            for place, name in product(_places(heading), re.findall(r"\w+", setting["names"])):
+                yield place, name, kind, default
+
+
+def _places(heading: str) -> list[str]:
+    """`sources: delta, iceberg` lists what both types have."""
+    section, _, types = heading.partition(": ")
+    return ["top"] if heading == "Top level" else [": ".join(filter(None, (section, t))) for t in types.split(", ")]
+
+
+def _type_and_default(written: str) -> tuple[str, str]:
+    """A setting without a type has that of its default, or is text."""
+    kind, _, default = written.rpartition("; ")
+    if not kind and not _LITERAL.fullmatch(written):
+        return written or "text", ""
+    default = default.strip("`")
+    return kind or {"true": "true or false", "false": "true or false"}.get(default, _number_or_text(default)), default
+
+
+def _number_or_text(default: str) -> str:
+    return "number" if default.isdecimal() else "text"
 
 
 def settings() -> set[Setting]:

@@ -170,16 +170,18 @@ def _commands(command: Any, words: tuple[str, ...]) -> Iterator[tuple[str, set[s
 
 def documented_options() -> dict[str, set[str]]:
     """The options in the synopsis of each command; SELECTION stands for those that many decisions share."""
-    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8").split("\n## Exit codes\n", 1)[0]
     shared = re.search(r"^SELECTION is `([^`]*)`", text, re.MULTILINE)
-    assert shared
+    revealing = re.search(r"^.*can reveal them, with `--show`\.", text, re.MULTILINE)
+    assert shared and revealing
     documented = {}
-    for line in re.findall(r"^- (`reconcile .*)$", text, re.MULTILINE):
-        for synopsis in re.findall(r"`reconcile ([^`]*)`", line.split(": ", 1)[0]):
+    for line in re.findall(r"^- (`[a-z].*)$", text, re.MULTILINE):
+        for synopsis in re.findall(r"`([^`]*)`", line.split(": ", 1)[0]):
             command = re.match(r"[a-z]+( [a-z]+)*", synopsis)
             assert command, synopsis
             assert command[0] not in documented, synopsis
             documented[command[0]] = set(_options(synopsis.replace("[SELECTION]", shared[1])))
+            documented[command[0]] |= {"--show"} if f"`{command[0]}`" in revealing[0] else set()
     return documented
 
 
