@@ -117,7 +117,7 @@ def _merged(base: Any, over: Any) -> Any:
     return base | {key: _merged(base.get(key), value) for key, value in over.items()}
 
 
-def test_every_setting_is_listed_with_its_type_and_default() -> None:
+def test_every_setting_is_listed_with_its_allowed_words_and_default() -> None:
     assert sorted(documented_settings()) == sorted(settings())
 
 
