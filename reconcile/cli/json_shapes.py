@@ -1,4 +1,4 @@
-"""The JSON that each command prints, for its help. docs/cli.md describes that of `run`, `findings`, `show` and `plan`."""
+"""The JSON that each command prints, for its help; docs/cli.md describes that of `run`, `findings` and `plan`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ SHAPES: Mapping[str, str] = {
         '{"rule", "kind", "datasets", "words": {"compares": [...], "takes part": [...], "groups": [...], '
         '"keeps": [...], "cleans": [...]}, "engine", "reason", "records": {"read", "outside", "scanned"}, '
         '"skipped": [...], "listed": {...}, "mapped": {...}, "groups", '
-        '"samples": [{"dataset", "record", "compared": [{"column", "before", "after"}]}]}. A rule that reads replicas also has "replicas". '
+        '"samples": [{"dataset", "record", "compared": [{"column", "before", "after"}]}]}. '
+        'A rule that reads replicas also has "replicas". '
         'With --sql: {"rule", "engine", "reason", "sql": [...]}'
     ),
     "suggest": (

@@ -173,7 +173,8 @@ def documented_options() -> dict[str, set[str]]:
     text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8").split("\n## Exit codes\n", 1)[0]
     shared = re.search(r"^SELECTION is `([^`]*)`", text, re.MULTILINE)
     revealing = re.search(r"^.*can reveal them, with `--show`\.", text, re.MULTILINE)
-    assert shared and revealing
+    assert shared
+    assert revealing
     documented = {}
     for line in re.findall(r"^- (`[a-z].*)$", text, re.MULTILINE):
         for synopsis in re.findall(r"`([^`]*)`", line.split(": ", 1)[0]):
