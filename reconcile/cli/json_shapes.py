@@ -49,6 +49,13 @@ SHAPES: Mapping[str, str] = {
         '"severity", "from", "to", "apart"}], "findings": [{"rule", "change", "differs", "from", "to"}]}. '
         "The state is compared, unchanged, added, removed or failed."
     ),
+    "show": (
+        'a finding as in docs/cli.md, and "history", "why", "plan" or "prospect" (what would happen), '
+        '"undo": {"plan", "state", "why"}, "undone": {"at", "by", "note"}, '
+        '"executed": {"at", "approved_by", "plan"} ("gone" says why rows are missing), '
+        '"side_by_side": {"fields", "records": [{"role", "dataset", "id", "link", "values", "differs"}]}. '
+        '"differs" names what differs from the first record.'
+    ),
     "dismiss": f"{_DECISION}. For several: {_SEVERAL}",
     "handle": f"{_DECISION}. For several: {_SEVERAL}",
     "snooze": f"{_DECISION}. For several: {_SEVERAL}",

@@ -17,6 +17,7 @@ import yaml
 
 from reconcile.cli import exits
 from reconcile.cli.commands import app
+from reconcile.cli.json_shapes import SHAPES
 from reconcile.config import load
 from reconcile.findings.states import State
 from reconcile.testing.slack_server import SlackServer
@@ -194,6 +195,10 @@ def test_every_command_and_option_is_documented_and_every_documented_one_is_ther
     real = {name: options - COMMON for name, options in command_options().items()}
 
     assert documented_options() == real
+
+
+def test_the_json_in_the_help_is_that_of_commands() -> None:
+    assert [command for command in SHAPES if command not in command_options()] == []
 
 
 def test_the_options_of_every_command_are_those_of_every_command() -> None:
