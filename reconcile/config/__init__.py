@@ -185,7 +185,7 @@ class _Loading:
             encryption_key=top.encryption_key,
             audit=top.audit,
             unusable=self.sections.unusable,
-            rule_entries=dict(self.sections["rules"]),
+            entries={section: dict(self.sections[section]) for section in ("sources", "datasets", "rules")},
             name=top.name,
         )
 
@@ -421,7 +421,9 @@ class _Loading:
 
     def _check_something_is_checked(self) -> None:
         if not self.sections["rules"] and not self.sections.problems:
-            self.sections.tell(self.sections.top.at, "there are no rules; add one to `rules:`, or let `reconcile suggest` propose some")
+            self.sections.tell(
+                self.sections.top.at, "there are no rules; add one to `rules:`, or let `reconcile suggest` propose some"
+            )
 
     def _check_former_names(self, rules: Mapping[str, Rule]) -> None:
         continued_by: dict[str | None, str] = {}
