@@ -30,7 +30,7 @@ from rules.engines.base import Stop, Unanswerable
 MOST_DATASETS = 50
 """Datasets of a source that are profiled, the first ones."""
 
-_SECRET_URL = "${secret:DATABASE_URL}"
+_URL_FROM_ENVIRONMENT = "${secret:DATABASE_URL}"
 """Written instead of a URL with a password or options."""
 _SUFFIX = re.compile(r"(\.(csv|txt|tsv|json|jsonl|ndjson|parquet))?(\.gz)?$", re.IGNORECASE)
 
@@ -146,7 +146,7 @@ def of_address(address: str) -> ProfilingTarget:
     connector: Any = Kinds("connectors").load("sql")
     source = connector.open("sql", connector.Settings.model_validate({"type": "sql", "url": address}), Path())
     orders, dropped = _orders(source, source.candidates(), {}, {})
-    written = _SECRET_URL if url.password or url.query else address
+    written = _URL_FROM_ENVIRONMENT if url.password or url.query else address
     return ProfilingTarget(where(url), source, orders, NewSource("sql", {"type": "sql", "url": written}), dropped)
 
 

@@ -217,7 +217,7 @@ def test_a_column_that_is_missing_is_told_alike_by_check_and_run_with_the_line_o
             "root: .",
             "where: amout > 1",
             "",
-            "rule r: reconcile.yaml:4:3: Rule 'r' does not fit dataset `d`: The dataset's where:",
+            "rule r: reconcile.yaml:4:3: Rule 'r' does not fit dataset `d`: The dataset's",
         ),
         ("root: .", "", "where: amout > 1", "rule r: reconcile.yaml:6:47: Rule 'r' does not fit dataset `d`: where:"),
     ],
