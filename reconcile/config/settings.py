@@ -472,8 +472,8 @@ class Project:
     from the folder of `path`, the main one first; None if one holds a secret in clear text, which must not be kept.
     `retries` are the configured templates: a rule's `retry` names one of them or of cleaning.OWN_RETRIES.
     `limits` are by source; see `caps_of`. `unusable` are sources and channels of a kept release, by section and name,
-    that lack a secret here, each with the reason; no other field has them. `entries` are the rules, datasets and sources as
-    written. `name` is the project's in messages.
+    that lack a secret here, each with the reason; no other field has them. `entries` are the rules, datasets and
+    sources as written. `name` is the project's in messages.
     """
 
     path: Path
