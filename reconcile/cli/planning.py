@@ -35,7 +35,9 @@ def plan(
         list[str] | None, typer.Option("--finding", help="Only this finding; repeatable.", metavar="ID")
     ] = None,
     show: Show = False,
-    limit: Annotated[int | None, typer.Option("--limit", help="At most this many findings per rule.", min=1)] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", help="At most this many findings per rule.", min=1, metavar="N")
+    ] = None,
 ) -> None:
     from reconcile.cli.opening import load
     from reconcile.views import plans

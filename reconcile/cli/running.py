@@ -338,7 +338,7 @@ def runs(
     out: Output,
     job: Annotated[str | None, typer.Argument(help="Only runs of this job.", metavar="JOB")] = None,
     config: Config = FILE,
-    limit: Annotated[int, typer.Option("--limit", help="The maximum number to list.", min=1)] = 20,
+    limit: Annotated[int, typer.Option("--limit", help="The maximum number to list.", min=1, metavar="N")] = 20,
 ) -> None:
     from notifications.wording.words import plural, to_the_second
     from reconcile.cli.opening import load_for_state

@@ -351,7 +351,7 @@ class RulePlans:
                     approved = given.get(finding.id) if state == PlanState.AWAITING.value else None
                     yield PlanView(plan, finding, *shown_with, policies[finding.id], state, approved, None, *of_plan)
                 else:
-                    self.sums.not_planned[str(planned)] += 1
+                    self.sums.not_planned[planned.reason] += 1
                     yield NotPlanned(finding.id, rule.name, str(planned))
 
     def _policies(

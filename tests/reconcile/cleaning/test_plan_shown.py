@@ -3,6 +3,7 @@
 import json
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from reconcile.cleaning import shown
 from reconcile.findings.plan import Plan
+from reconcile.findings.results import most_common_reasons
 from reconcile.masking.personal import Masking
 from rules.cleaning import Caps
 from tests.reconcile.cleaning.planned_shop import PlannedShop, rule_of
@@ -208,7 +210,7 @@ def test_findings_without_a_plan_are_told_with_the_reason(shop: PlannedShop) -> 
 
     told, [printed] = here("plan"), here("plan", "--json").json
 
-    assert "not planned, 1 finding: 3 rows of `clubs` and `orders` refer to its surplus" in told.out
+    assert "not planned, 1 finding: rows of `clubs` and `orders` refer to its surplus" in told.out
     assert (printed["plan_hash"], printed["rule"]) == (None, "twins")
     assert printed["reason"].startswith("3 rows of `clubs` and `orders`")
 
@@ -241,3 +243,13 @@ def test_a_finding_of_a_rule_that_only_reports_has_no_plan(shop: PlannedShop) ->
     answer = here("plan", "--finding", finding)
 
     assert (answer.code, "which does not clean" in answer.err) == (2, True)
+
+
+def test_reasons_beyond_the_five_most_common_are_one_number() -> None:
+    reasons = Counter({f"reason {n}": 10 - n for n in range(7)})
+
+    shown = most_common_reasons(reasons)
+
+    assert list(shown)[:5] == [f"reason {n}" for n in range(5)]
+    assert shown["other reasons; `reconcile plan` names them"] == 9
+    assert sum(shown.values()) == reasons.total()
