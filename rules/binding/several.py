@@ -55,7 +55,7 @@ class RenamedSide(Side):
 
 
 def every_column(relations: Mapping[str, Relation], names: Mapping[str, Names]) -> tuple[KeyPart, ...]:
-    """Return the key `all`: every column of any dataset in `names` but its id, the file, the row and derived columns."""
+    """Return the key `all`: every column of the datasets in `names` but their ids, file, row and derived columns."""
     columns: dict[str, None] = {}
     for dataset, names_of_dataset in names.items():
         relation = relations[dataset]
