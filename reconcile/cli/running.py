@@ -280,7 +280,7 @@ def _comparison(rule: Outcome, hidden: Masking) -> Iterator[str]:
         yield f"values differ: {', '.join(shown + (more if len(ranked) > _COLUMNS else []))}"
     if not hidden.hides_amounts:  # each form and currency is a sum of its own, perhaps of one finding
         left, right = (*rule.datasets, "left", "right")[:2]
-        phrase = functools.partial(form_words, datasets=rule.datasets)
+        phrase = functools.partial(form_words, datasets=(left, right))
         yield from (words.balance(balance_notice(line, phrase), left, right) for line in rule.balance)
     counts = {"matched": rule.matched, "not yet due": rule.not_yet_due, "interchangeable": rule.interchangeable}
     if facts := [f"{number:,} {name}" for name, number in counts.items() if number]:
