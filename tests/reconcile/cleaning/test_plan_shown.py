@@ -244,7 +244,7 @@ def test_a_finding_of_a_rule_that_only_reports_has_no_plan(shop: PlannedShop) ->
 
 
 def test_a_source_that_refuses_or_fails_hides_no_plans_of_other_rules(shop: PlannedShop) -> None:
-    """The plans of all other rules are shown, the JSON is one whole document, and the exit code tells of the failure."""
+    """The plans of all other rules are shown, the JSON is one whole document, and the exit code tells of it."""
     rules = "  seen: {kind: duplicates, dataset: view, key: [email], clean: {action: delete}}\n  twins:\n"
     view = "rules:\n" + rules
     table = "  view: {source: views, table: customers, id: id}\nrules:\n"
