@@ -111,7 +111,7 @@ def test_a_webhook_sends_the_documented_document(tmp_path: Path) -> None:
     channel = WebhookChannel("hook", settings, tmp_path)
     sent, told = (json.loads(json.dumps(channel.payload(item), default=str)) for item in (notice, other_notice))
 
-    assert set(sent) == set(written) == set(told) == set(about_itself)
+    assert set(sent) == set(written) == set(told) >= set(about_itself)
     assert set(told["trouble"]) == set(about_itself["trouble"])
     assert told["headline"] == about_itself["headline"]
     assert set(sent["rules"][0]) == set(written["rules"][0])
