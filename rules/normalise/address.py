@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from rules.normalise.folding import Folding
 from rules.normalise.normaliser import Normaliser, no_argument
-from rules.normalise.vocabulary import Phrases, forms, listed, sections
+from rules.normalise.vocabulary import Phrases, cached_if_short, forms, listed, sections
 from rules.values import Type
 
 _FOLDING = Folding(".-/,#")
@@ -82,7 +82,7 @@ def _sorted(words: set[str]) -> str:
     return " ".join(in_order[numbers:] + in_order[:numbers])
 
 
-@functools.lru_cache(maxsize=65_536)
+@cached_if_short
 def _alone(word: str) -> tuple[str, ...] | None:
     """Return the forms of a word with its signs, or _UNIT; None if they depend on the words beside it."""
     vocabulary, parts = _listed(), _split(word)
@@ -114,7 +114,7 @@ def _in_context(text: str, written: list[str]) -> str:
     return address(result) if result != text and phrases.may_be_in(read) else result
 
 
-@functools.lru_cache(maxsize=65_536)
+@cached_if_short
 def _parts(word: str) -> tuple[str, ...]:
     return tuple(_split(word))
 
@@ -171,7 +171,7 @@ def _is_number(word: str) -> bool:
     return len(word) == 1 or any(map(str.isdigit, word))
 
 
-@functools.lru_cache(maxsize=65_536)
+@cached_if_short
 def _form(word: str) -> str:
     """Return the form of a word, which may be several words."""
     vocabulary = _listed()

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from rules.normalise.folding import Folding
 from rules.normalise.normaliser import Normaliser, no_argument
-from rules.normalise.vocabulary import Phrases, forms, listed
+from rules.normalise.vocabulary import Phrases, cached_if_short, forms, listed
 from rules.values import Type
 
 _FOLDING = Folding("./")
@@ -44,11 +44,13 @@ def company(text: str) -> str:
     """
     listed_forms = _forms()
     words = _words(text)
-    words = [listed_forms.words.get(word, word) for word in _core(words, listed_forms)]
-    if 1 in map(len, words) or not listed_forms.ranked.isdisjoint(words):
+    words = _core(words, listed_forms)
+    if not listed_forms.words.keys().isdisjoint(words):
+        words = [listed_forms.words.get(word, word) for word in words]
+    if not listed_forms.ranked.isdisjoint(words) or (1 in map(len, words) and any(map(_is_letter, words))):
         words = _sorted(words, listed_forms)
     else:
-        words.sort()
+        words = sorted(words)
     name = " ".join(words)
     # Sorted words may be neighbours that are a legal form.
     return company(name) if name != text and listed_forms.phrases.may_be_in(words) else name
@@ -60,13 +62,13 @@ def _words(text: str) -> list[str]:
     text = _FOLDING.fold(text)
     words = text.split()
     if "." in text or "/" in text:
-        words = [part for word in words for part in _without_stops(word)]
+        words = [p for word in words for p in (_without_stops(word) if "." in word or "/" in word else (word,))]
     if 1 in map(len, words) and any(map(_is_letter, words)):
         return _with_letters_as_one(_forms().phrases.replaced(_initials(words)))
     return _forms().phrases.replaced(words)
 
 
-@functools.lru_cache(maxsize=65_536)
+@cached_if_short
 def _without_stops(word: str) -> tuple[str, ...]:
     """Return the parts of a word without full stops and strokes: `s.p.a.` is `spa`, `f.lli` is `f` and `lli`."""
     return tuple(_INITIALS.sub(r"\1", word).translate(_SIGNS).split())

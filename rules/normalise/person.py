@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from rules.normalise.folding import Folding
 from rules.normalise.normaliser import Normaliser, no_argument
-from rules.normalise.vocabulary import listed, sections
+from rules.normalise.vocabulary import cached_if_short, listed, sections
 from rules.values import Type
 
 _TEXT = {Type.TEXT: Type.TEXT}
@@ -68,7 +68,7 @@ def _without_titles(words: list[str], titles: _Titles) -> list[str]:
     return words
 
 
-@functools.lru_cache(maxsize=4096)
+@cached_if_short
 def _without_stop(word: str) -> str | None:
     """Return the word without the full stop at its end; None if it may belong to a degree."""
     bare = word.rstrip(".")

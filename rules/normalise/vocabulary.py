@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import resources
+from typing import TypeVar
 
+_SHORT = 60
 Section = tuple[tuple[str, tuple[str, ...]], ...]
 """Lines in order: the form before the colon, empty without one, and the words after it."""
 
@@ -35,6 +37,20 @@ def listed(name: str, section: str) -> frozenset[str]:
 def forms(name: str, section: str) -> Mapping[str, str]:
     """Return the form of each word of a section."""
     return {word: form for form, words in sections(name)[section] for word in words}
+
+
+Result = TypeVar("Result")
+
+
+def cached_if_short(function: Callable[[str], Result]) -> Callable[[str], Result]:
+    """Remember the results for short texts only: a few thousand long ones would fill the memory."""
+    cached = functools.lru_cache(maxsize=16_384)(function)
+
+    @functools.wraps(function)
+    def called(text: str) -> Result:
+        return cached(text) if len(text) <= _SHORT else function(text)
+
+    return called
 
 
 class Phrases:
