@@ -33,7 +33,7 @@ class RowRule:
 
 
 def dangling(dialect: Dialect, shape: TableShape, columns: Sequence[str], parent: str, keys: Sequence[str]) -> str:
-    """The condition that `parent` lacks the row to which these columns of a row refer; with a null, they refer to none."""
+    """The condition that `parent` lacks the row to which these columns refer; with a null, they refer to none."""
     own = [f"{dialect.relation(shape)}.{dialect.quoted(name)}" for name in columns]
     pairs = [f"reconcile_parent.{dialect.quoted(key)} = {name}" for key, name in zip(keys, own, strict=True)]
     refers = " AND ".join(f"{name} IS NOT NULL" for name in own)
