@@ -75,6 +75,18 @@ class Image:
 
 
 @dataclass(frozen=True)
+class Violation:
+    """A rule of its table that a row violates already, so that the row could not be restored after a change.
+
+    `rule` names it, without values. Not `is_certain`: this user cannot tell.
+    """
+
+    row: RowName
+    rule: str
+    is_certain: bool = True
+
+
+@dataclass(frozen=True)
 class Unplanned:
     """Rows that a transaction changed beyond the plan, as the target itself counts them.
 
@@ -285,6 +297,9 @@ class Work(Protocol):
         Raises TargetRefused if the referring table has no primary key.
         """
 
+    def violations(self, changes: Sequence[Change]) -> list[Violation]:
+        """As `Target.violations`. Call it after `lock`."""
+
     def receive(self, receipts: Sequence[Receipt]) -> None:
         """Insert these receipts, before anything else of their plan; raises ReceiptStands. Waits, for a limited time,
         for a transaction that is inserting the same ones."""
@@ -371,6 +386,9 @@ class Target(Protocol):
 
     def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]]) -> list[Row]:
         """As `Work.referring`, without locks."""
+
+    def violations(self, changes: Sequence[Change]) -> list[Violation]:
+        """The rules that would refuse the rows of these changes if they were restored as they are now."""
 
     def table(self, dataset: Any) -> str:
         """The dataset's table, as its rows are named. Raises TargetRefused, DatasetMissing."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from connectors.target import Catalogue, Cell, Owned, Promises, Receipt, Reference, Row, Work
+from connectors.target import Catalogue, Cell, Change, Owned, Promises, Receipt, Reference, Row, Violation, Work
 
 if TYPE_CHECKING:
     from connectors.sql.cleaning.database import SqlTarget
@@ -38,6 +38,9 @@ class Changing:
 
     def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]]) -> list[Row]:
         return self._target.referring(reference, to)
+
+    def violations(self, changes: Sequence[Change]) -> list[Violation]:
+        return self._target.violations(changes)
 
     def table(self, dataset: Any) -> str:
         return self._target.table(dataset)

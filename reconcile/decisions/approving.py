@@ -78,11 +78,7 @@ def approve(
                 raise PlanNotNamed(finding, plan)
         reserve(tx, plan)
         if not approvals.give(tx, plan, by=actor, plan_hash=plan.plan_hash, note=note, system=system):
-            sentence = f"{actor} approves the plan for {name}; one more person must approve it."
-            if shared := approvals.held_in_common(tx, plan, actor, system):
-                advice = "Its owner changes the password in the console, or a third person approves."
-                sentence = f"{sentence} {shared}. {advice}"
-            return DecisionResult(sentence, name, plan.id, plan.state), ""
+            return DecisionResult(_one_more(tx, plan, actor, system), name, plan.id, plan.state), ""
         effects.approved(tx, [plan.id], by=actor)
         progress.move(tx, [Transition(name, Event.APPROVED, plan.id)], by=actor)
         _decided(tx, finding, actor, note)
@@ -91,6 +87,17 @@ def approve(
     remark = f" All approvals came from {system}, under different names, so the names do not prove that people differ."
     result = DecisionResult(f"The plan for {name} is approved.", name, plan.id, PlanState.APPROVED)
     return result, remark if approvals_given and is_of_one_system else ""
+
+
+def _one_more(tx: Transaction, plan: StoredPlan, actor: str, system: str | None) -> str:
+    """Return why the plan still waits after this person's approval, as sentences."""
+    sentence = f"{actor} approves the plan for {plan.finding}; one more person must approve it."
+    if shared := approvals.held_in_common(tx, plan, actor, system):
+        advice = "Its owner changes the password in the console, or a third person approves."
+        sentence = f"{sentence} {shared}. {advice}"
+    if reason := approvals.why_lapsed(tx, plan):
+        sentence = f"{sentence} {reason[0].upper()}{reason[1:]}."
+    return sentence
 
 
 def reject(

@@ -10,8 +10,10 @@ from reconcile.errors import Refused
 from reconcile.findings.approval import NEEDED, GivenApprovals, person
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import PlanState
-from reconcile.people.makers import makers, named_in, told
+from reconcile.people import users
+from reconcile.people.makers import is_of_user, makers, named_in, told
 from reconcile.store import Transaction, approvals
+from reconcile.store import users as stored_users
 from reconcile.store.approvals import Approval, Decision
 from reconcile.store.plans import StoredPlan
 
@@ -107,11 +109,34 @@ def satisfied(tx: Transaction, plan: StoredPlan, *, adding: Holders | None = Non
     decisions = [approval for approval in approvals.of(tx, plan.id) if approval.plan_hash == plan.plan_hash]
     if any(approval.decision == "rejected" for approval in decisions):
         return False
-    persons = {person(approval.by) for approval in decisions if approval.decision == "approved"}
+    names = {approval.by for approval in decisions if approval.decision == "approved"}
+    persons = {person(name) for name in names - lapsed(tx, plan.id, names).keys()}
     if plan.policy == "two_person":
         holders = _holders(tx, plan.id) | (adding or {})
         return len(_independent(holders, plan.proposed_by, persons)) >= NEEDED[plan.policy]
     return len(persons) >= NEEDED[plan.policy]
+
+
+def lapsed(tx: Transaction, plan: str, names: Collection[str]) -> dict[str, str]:
+    """Return those of these people whose approval of the plan does not count, with the reason as a clause.
+
+    A user's approval counts only while the user may approve. At the command line, nobody needs to be a user.
+    """
+    if not names or not stored_users.exist(tx):
+        return {}
+    unable = {name: reason for name in sorted(names) if (reason := users.why_not_reviewing(tx, name))}
+    if not unable:
+        return {}
+    entries = [entry.body or {} for entry in log.entries(tx, event="approval.approved", subject=f"plan:{plan}")]
+    origins = {body.get("by"): body.get("system") for body in entries}
+    return {name: reason for name, reason in unable.items() if is_of_user(name, origins.get(name))}
+
+
+def why_lapsed(tx: Transaction, plan: StoredPlan) -> str | None:
+    """Return whose approvals of a plan no longer count, and why, as a clause; None if all count."""
+    given = [approval for approval in approvals.of(tx, plan.id) if approval.decision == "approved"]
+    reasons = lapsed(tx, plan.id, {approval.by for approval in given if approval.plan_hash == plan.plan_hash})
+    return "; ".join(f"the approval of {name} no longer counts: {why}" for name, why in reasons.items()) or None
 
 
 def held_in_common(tx: Transaction, plan: StoredPlan, by: str, system: str | None) -> str | None:
@@ -120,7 +145,8 @@ def held_in_common(tx: Transaction, plan: StoredPlan, by: str, system: str | Non
     The newest one is that of this transaction, `by` a person.
     """
     given = [approval for approval in approvals.of(tx, plan.id) if approval.decision == "approved"]
-    persons = {person(approval.by) for approval in given if approval.plan_hash == plan.plan_hash}
+    names = {approval.by for approval in given if approval.plan_hash == plan.plan_hash}
+    persons = {person(name) for name in names - lapsed(tx, plan.id, names).keys()}
     persons.discard(person(plan.proposed_by))
     if len(persons) < NEEDED[plan.policy]:
         return None
@@ -189,7 +215,10 @@ def of_waiting(tx: Transaction, of_findings: Collection[str]) -> dict[str, Given
         plans[row.finding] = row.plan, row.proposed_by
         if row.by is not None and person(row.by) != person(row.proposed_by):  # as `satisfied` counts
             of_plan.setdefault(person(row.by), row.by)
-    for finding, names in people.items():
+    unable = {user.name for user in stored_users.listed(tx) if not users.may_review(user)} if people else set()
+    for finding, given in people.items():
+        out = lapsed(tx, plans[finding][0], unable.intersection(given.values()))
+        names = people[finding] = {name: by for name, by in given.items() if by not in out}
         if len(names) >= needed[finding]:  # it waits though: some of them share a credential
             independent = _independent(_holders(tx, plans[finding][0]), plans[finding][1], names)
             people[finding] = {name: by for name, by in names.items() if name in independent}

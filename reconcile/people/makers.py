@@ -28,6 +28,11 @@ def makers(tx: Transaction, user: str, origin: str | None) -> frozenset[str]:
     return _of_token(tx, user, token) if token and door == user else frozenset()
 
 
+def is_of_user(user: str, origin: str | None) -> bool:
+    """Return True if a user acted, who signed in or for whom a token did; at the command line, nobody signs in."""
+    return origin is not None and origin.startswith((f"{user}@console", f"{user}@api:", f"{user}@slack"))
+
+
 def told(tx: Transaction, user: str, origin: str | None) -> dict[str, str]:
     """Return what an entry tells of a person whose credential others hold: `credential_by`, unless nobody does."""
     others = makers(tx, user, origin)

@@ -173,6 +173,23 @@ def active(tx: Transaction, name: str) -> UserRow | None:
     return user if log.is_as_last_told(tx, facts.USER, name, f"user:{name}", CHANGES) else None
 
 
+def why_not_reviewing(tx: Transaction, name: str) -> str | None:
+    """Return why this user may not approve now, as a clause; None if they may."""
+    user = stored.get(tx, name)
+    if user is None:
+        return f"{name} is no longer a user"
+    if user.disabled_at is not None:
+        return f"{name} is disabled"
+    if not may_review(user):
+        return f"{name} is {user.role} now"
+    return None if active(tx, name) else f"{name} was changed outside Reconcile"
+
+
+def may_review(user: UserRow) -> bool:
+    """Return True if the user's role includes decisions, and they are not disabled."""
+    return user.disabled_at is None and parse_role(user.role) >= Role.REVIEWER
+
+
 def _keep_an_administrator(tx: Transaction, changed: UserRow) -> None:
     """Raise LastAdministrator if nobody could manage users after this change."""
     rows = {row.name: row for row in stored.listed(tx)}

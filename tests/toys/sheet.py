@@ -32,6 +32,7 @@ from connectors.target import (
     RowsDiffer,
     TableFacts,
     Unplanned,
+    Violation,
 )
 
 Sheet = dict[str, dict[str, str | None]]
@@ -123,6 +124,9 @@ class MemorySheet:
     def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]]) -> list[Row]:
         return []
 
+    def violations(self, changes: Sequence[Change]) -> list[Violation]:
+        return []
+
     def table(self, dataset: Any) -> str:
         self._sheet(dataset.sheet)
         return str(dataset.sheet)
@@ -174,6 +178,9 @@ class SheetWork:
         }
 
     def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]], *, lock: bool) -> list[Row]:
+        return []
+
+    def violations(self, changes: Sequence[Change]) -> list[Violation]:
         return []
 
     def receive(self, receipts: Sequence[Receipt]) -> None:

@@ -23,6 +23,7 @@ from connectors.errors import DatasetMissing
 from connectors.target import (
     Catalogue,
     Cell,
+    Change,
     ColumnFacts,
     Owned,
     Promises,
@@ -34,6 +35,7 @@ from connectors.target import (
     TargetError,
     TargetRefused,
     TransactionOutcome,
+    Violation,
     Work,
 )
 from reconcile.cleaning.actions.base import ActionPlan, ActionTable, Effect, GroupMembers
@@ -116,6 +118,9 @@ class Till:
     # Rows, which nobody changes here
 
     def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]]) -> list[Row]:
+        return []
+
+    def violations(self, changes: Sequence[Change]) -> list[Violation]:
         return []
 
     def remembers(self, table: str = "") -> bool:

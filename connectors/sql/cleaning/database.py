@@ -28,12 +28,14 @@ from connectors.sql.cleaning.receipts import OWNER, RECEIPTS, OurTables, OwnerRo
 from connectors.sql.cleaning.rows import TableShapes, TargetRecords
 from connectors.sql.cleaning.session import TargetSession, watch
 from connectors.sql.cleaning.transaction import SqlWork
+from connectors.sql.cleaning.violations import violations
 from connectors.sql.errors import ErrorContext, translated
 from connectors.sql.settings import SqlDataset
 from connectors.sql.stop import watched
 from connectors.target import (
     Catalogue,
     Cell,
+    Change,
     Owned,
     Receipt,
     Reference,
@@ -41,6 +43,7 @@ from connectors.target import (
     TargetError,
     TargetRefused,
     TransactionOutcome,
+    Violation,
     Work,
 )
 
@@ -118,6 +121,10 @@ class SqlTarget:
     def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]]) -> list[Row]:
         with self._reading() as session:
             return TableShapes(session, self._dialect).referring(reference, to, lock=False)
+
+    def violations(self, changes: Sequence[Change]) -> list[Violation]:
+        with self._reading() as session:
+            return violations(session, self._dialect, TableShapes(session, self._dialect), changes)
 
     def remembers(self, table: str = "") -> bool:
         with self._reading() as session:

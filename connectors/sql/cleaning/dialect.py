@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -18,7 +19,25 @@ import sqlalchemy as sa
 from connectors.sql.cells import Fragment, TableColumn, TableLink, TableShape, joined
 from connectors.sql.cleaning.session import TargetSession
 from connectors.sql.columns import Kind
-from connectors.target import Cell
+from connectors.target import Cell, Change, Violation
+
+
+@dataclass(frozen=True)
+class RowRule:
+    """A rule for the rows of a table. `broken` is the condition, on the table under its own name, that a row violates
+    it; empty if this user cannot evaluate it. `columns` are those that decide."""
+
+    name: str
+    columns: tuple[str, ...]
+    broken: str
+
+
+def dangling(dialect: Dialect, shape: TableShape, columns: Sequence[str], parent: str, keys: Sequence[str]) -> str:
+    """The condition that `parent` lacks the row to which these columns refer; with a null, they refer to none."""
+    own = [f"{dialect.relation(shape)}.{dialect.quoted(name)}" for name in columns]
+    pairs = [f"reconcile_parent.{dialect.quoted(key)} = {name}" for key, name in zip(keys, own, strict=True)]
+    refers = " AND ".join(f"{name} IS NOT NULL" for name in own)
+    return f"{refers} AND NOT EXISTS (SELECT 1 FROM {parent} AS reconcile_parent WHERE {' AND '.join(pairs)})"
 
 
 class Dialect(Protocol):
@@ -107,6 +126,14 @@ class Dialect(Protocol):
 
     def place(self, session: TargetSession, schema: str) -> str | None:
         """The same for one schema, whatever the session's default is."""
+
+    def row_rules(self, session: TargetSession, shape: TableShape) -> Sequence[RowRule]:
+        """The rules of the table that its rows may violate, because the database did not check them."""
+
+    def refused_copies(
+        self, session: TargetSession, shape: TableShape, changes: Sequence[Change]
+    ) -> Sequence[Violation]:
+        """The violations of rules that no condition expresses, found with copies of the rows."""
 
     def code(self, error: Exception) -> str:
         """The code of a driver's error, as in `connectors.sql.cleaning.outcomes`; empty if the connection broke."""

@@ -6,6 +6,7 @@ import datetime as dt
 import re
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
@@ -17,12 +18,12 @@ from sqlalchemy.pool import NullPool
 
 from connectors.sql.address import CONNECT_SECONDS
 from connectors.sql.cells import BYTES, TEXT, Fragment, TableColumn, TableLink, TableShape
-from connectors.sql.cleaning.dialect import Unwritable, family, number_of, referring, uuid_of
+from connectors.sql.cleaning.dialect import RowRule, Unwritable, dangling, family, number_of, referring, uuid_of
 from connectors.sql.cleaning.outcomes import GONE
 from connectors.sql.cleaning.session import TargetSession
 from connectors.sql.columns import Kind
 from connectors.sql.values import Wall
-from connectors.target import Cell, NotATable
+from connectors.target import Cell, Change, NotATable, Violation
 
 _MODE = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES"
 """Strict, but able to write back any stored value: zeros in dates and identities, impossible days."""
@@ -48,6 +49,16 @@ _COLUMNS = """
 _KEYS = """
     SELECT index_name, column_name, sub_part FROM information_schema.statistics
     WHERE table_schema = %s AND table_name = %s AND non_unique = 0 ORDER BY index_name, seq_in_index
+"""
+_FOREIGN_KEYS = """
+    SELECT constraint_name, column_name, referenced_table_schema, referenced_table_name, referenced_column_name
+    FROM information_schema.key_column_usage
+    WHERE table_schema = %s AND table_name = %s AND referenced_table_name IS NOT NULL
+    ORDER BY constraint_name, ordinal_position
+"""
+_CHECKS = """
+    SELECT constraint_name, check_clause FROM information_schema.check_constraints
+    WHERE constraint_schema = %s AND table_name = %s ORDER BY constraint_name
 """
 _NUMBER = "^[[:space:]]*[-+]?(0|[1-9][0-9]*)([.][0-9]*)?[[:space:]]*$"
 _NO_TABLE = ("1146", "1049", "1142")
@@ -255,6 +266,37 @@ class MySqlDialect:
     def wanted(self, column: TableColumn, kind: Kind, value: Any) -> Sequence[Fragment]:
         return [("%s", (form,)) for form in _forms(value, kind, column)]
 
+    def row_rules(self, session: TargetSession, shape: TableShape) -> Sequence[RowRule]:
+        """Foreign keys and checks, which any session may switch off, and values that an ENUM refused.
+
+        MySQL has no switch for checks.
+        """
+        place = (shape.schema, shape.table)
+        rules = [self._foreign_key(session, shape, parts) for parts in _by_name(session.run(_FOREIGN_KEYS, place).rows)]
+        for name, clause in session.run(_CHECKS, place).rows if _is_mariadb(session) else ():
+            columns = tuple(column.name for column in shape.columns if _backticked(column.name) in clause)
+            rules.append(RowRule(name, columns, f"NOT ({clause.replace('%', '%%')})"))
+        enums = (column for column in shape.columns if column.type.lower().startswith("enum("))
+        return [*rules, *(RowRule(each.name, (each.name,), f"{self.quoted(each.name)} + 0 = 0") for each in enums)]
+
+    def _foreign_key(self, session: TargetSession, shape: TableShape, parts: Sequence[Sequence[Any]]) -> RowRule:
+        name, _, schema, table, _ = parts[0]
+        columns, keys = tuple(part[1] for part in parts), [part[4] for part in parts]
+        parent = f"{self.quoted(schema)}.{self.quoted(table)}"
+        try:
+            session.run(f"SELECT {', '.join(map(self.quoted, keys))} FROM {parent} LIMIT 0")
+        except session.errors as error:
+            if self.code(error) not in self.no_rights:
+                raise
+            return RowRule(name, columns, "")
+        return RowRule(name, columns, dangling(self, shape, columns, parent, keys))
+
+    def refused_copies(
+        self, session: TargetSession, shape: TableShape, changes: Sequence[Change]
+    ) -> Sequence[Violation]:
+        del session, shape, changes
+        return ()
+
     def transaction(self, session: TargetSession) -> str | None:
         del session
         return None
@@ -274,6 +316,14 @@ class MySqlDialect:
     def code(self, error: Exception) -> str:
         number = error.args[0] if error.args else 0
         return str(number) if isinstance(number, int) and number else GONE
+
+
+def _by_name(rows: Sequence[Sequence[Any]]) -> list[list[Sequence[Any]]]:
+    return [list(parts) for _, parts in groupby(rows, key=lambda row: row[0])]
+
+
+def _backticked(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _is_mariadb(session: TargetSession) -> bool:

@@ -16,12 +16,21 @@ from sqlalchemy.pool import NullPool
 
 from connectors.sql.address import CONNECT_SECONDS, KEEPALIVES
 from connectors.sql.cells import TEXT, Fragment, TableColumn, TableLink, TableShape
-from connectors.sql.cleaning.dialect import NotCommitted, Unwritable, family, number_of, referring, uuid_of
+from connectors.sql.cleaning.dialect import (
+    NotCommitted,
+    RowRule,
+    Unwritable,
+    dangling,
+    family,
+    number_of,
+    referring,
+    uuid_of,
+)
 from connectors.sql.cleaning.outcomes import GONE, failed
 from connectors.sql.cleaning.session import TargetSession
 from connectors.sql.columns import Kind
 from connectors.sql.values import Wall, forgiving_dates
-from connectors.target import Cell, NotATable, TargetRefused, TransactionOutcome
+from connectors.target import Cell, Change, NotATable, TargetRefused, TransactionOutcome, Violation
 
 _TEXTS = (
     "SET LOCAL DateStyle = 'ISO, YMD'",
@@ -70,6 +79,30 @@ _SAME = """
     ORDER BY a.attnum
 """
 """The last columns of _SHAPE, in a tenth of its time. They differ after any change of the table's columns."""
+_RULES = """
+    SELECT con.conname, con.contype::text, pg_get_expr(con.conbin, con.conrelid),
+           array(SELECT a.attname::text FROM unnest(con.conkey) WITH ORDINALITY k(num, place)
+                 JOIN pg_attribute a ON a.attrelid = con.conrelid AND a.attnum = k.num ORDER BY k.place),
+           quote_ident(n.nspname) || '.' || quote_ident(p.relname),
+           array(SELECT a.attname::text FROM unnest(con.confkey) WITH ORDINALITY k(num, place)
+                 JOIN pg_attribute a ON a.attrelid = con.confrelid AND a.attnum = k.num ORDER BY k.place),
+           con.confmatchtype = 'f',
+           has_schema_privilege(n.oid, 'usage') AND NOT row_security_active(p.oid) AND NOT EXISTS (
+               SELECT FROM unnest(con.confkey) k(num) WHERE NOT has_column_privilege(p.oid, k.num, 'select')
+           ),
+           nullif(con.conrelid, t.root)::bigint, con.convalidated
+    FROM (SELECT to_regclass(%s)::oid AS root) t
+    JOIN pg_constraint con
+      ON con.conrelid = ANY (array(SELECT relid::oid FROM pg_partition_tree(t.root) UNION SELECT t.root))
+    LEFT JOIN pg_class p ON p.oid = con.confrelid LEFT JOIN pg_namespace n ON n.oid = p.relnamespace
+    WHERE CASE WHEN con.contype = 'f' THEN con.conparentid = 0
+               ELSE con.contype IN ('c', 'n') AND NOT con.convalidated
+                    AND (con.conrelid = t.root OR con.coninhcount = 0) END
+    AND coalesce(to_jsonb(con)->>'conenforced', 'true') = 'true'
+    AND coalesce(to_jsonb(con)->>'conperiod', 'false') = 'false'
+    ORDER BY con.conname
+"""
+"""Without constraints that are NOT ENFORCED, and foreign keys of periods."""
 _IN_ARRAYS = {"smallint", "integer", "bigint", "text", "character varying", "uuid"}
 """Types for which PostgreSQL reads an untyped text as an array of the column's type."""
 _PRECISION = re.compile(r"\([^)]*\)")
@@ -257,6 +290,34 @@ class PostgreSqlDialect:
     def wanted(self, column: TableColumn, kind: Kind, value: Any) -> Sequence[Fragment]:
         del column
         return [("%s", (text,)) for text in _texts(value, kind)]
+
+    def row_rules(self, session: TargetSession, shape: TableShape) -> Sequence[RowRule]:
+        """Foreign keys, which replication and bulk loads do not check, and constraints that are NOT VALID."""
+        name = self.relation(shape).replace("%%", "%")
+        rules = [(self._rule(shape, row), row[-1]) for row in session.run(_RULES, (name,)).rows]
+        return [rule for rule, is_validated in rules if rule.broken or not is_validated]
+
+    def _rule(self, shape: TableShape, row: Sequence[Any]) -> RowRule:
+        name, kind, expression, columns, parent, keys, is_full, is_readable, part, _ = row
+        own = [f"{self.relation(shape)}.{self.quoted(column)}" for column in columns]
+        if kind == "f":
+            broken = dangling(self, shape, columns, parent.replace("%", "%%"), keys) if is_readable else ""
+            if is_full and broken:
+                filled = f"num_nulls({', '.join(own)})"
+                broken = f"({broken}) OR {filled} BETWEEN 1 AND {len(own) - 1}"
+        elif kind == "n":
+            broken = f"{own[0]} IS NULL"
+        else:
+            broken = f"NOT ({expression.replace('%', '%%')})"
+        if part is not None and broken:  # a rule of one partition alone
+            broken = f"{self.relation(shape)}.tableoid = {part} AND ({broken})"
+        return RowRule(name, tuple(columns), broken)
+
+    def refused_copies(
+        self, session: TargetSession, shape: TableShape, changes: Sequence[Change]
+    ) -> Sequence[Violation]:
+        del session, shape, changes
+        return ()
 
     def transaction(self, session: TargetSession) -> str | None:
         transaction_id = session.value("SELECT pg_current_xact_id()::text")

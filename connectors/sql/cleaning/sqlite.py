@@ -7,6 +7,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
+from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
@@ -27,11 +28,11 @@ from connectors.sql.cells import (
     TableShape,
     joined,
 )
-from connectors.sql.cleaning.dialect import Unwritable, any_of, number_of, uuid_of
+from connectors.sql.cleaning.dialect import RowRule, Unwritable, any_of, dangling, number_of, uuid_of
 from connectors.sql.cleaning.session import TargetSession
 from connectors.sql.columns import Kind
 from connectors.sql.values import NotUtf8, Wall, decoded
-from connectors.target import Cell, NotATable, TargetRefused
+from connectors.target import Cell, Change, NotATable, TargetRefused, Violation
 
 _INTEGERS = range(-(2**63), 2**63)
 _READ: Mapping[str, Callable[[str], Any]] = {
@@ -237,6 +238,60 @@ class SqliteDialect:
     def wanted(self, column: TableColumn, kind: Kind, value: Any) -> Sequence[Fragment]:
         del column
         return [("?", (form,)) for form in _stored(value, kind)]
+
+    def row_rules(self, session: TargetSession, shape: TableShape) -> Sequence[RowRule]:
+        """Foreign keys, which SQLite checks only for programs that ask it to."""
+        rows = session.run("SELECT * FROM pragma_foreign_key_list(?) ORDER BY id, seq", (shape.table,)).rows
+        keys = [list(parts) for _, parts in groupby(rows, key=lambda row: row[0])]
+        rules = []
+        for parts in keys:
+            table, columns = parts[0][2], tuple(part[3] for part in parts)
+            primary = "SELECT name FROM pragma_table_info(?) WHERE pk ORDER BY pk"
+            to = [part[4] for part in parts if part[4]] or [row[0] for row in session.run(primary, (table,)).rows]
+            if len(to) == len(columns):  # else SQLite refuses every change of the table
+                broken = dangling(self, shape, columns, self.quoted(table), to)
+                rules.append(RowRule(", ".join(columns), columns, broken))
+        return rules
+
+    def refused_copies(
+        self, session: TargetSession, shape: TableShape, changes: Sequence[Change]
+    ) -> Sequence[Violation]:
+        """Checks, which have no entry in a catalogue, so that an empty copy of the table in memory judges the rows."""
+        definition = str(session.value("SELECT sql FROM main.sqlite_master WHERE name = ?", (shape.table,)))
+        if "CHECK" not in definition.upper():
+            return []
+        memory = sqlite3.connect(":memory:", isolation_level=None)
+        try:
+            memory.execute(definition)
+            refusals = ((change.row, self._refusal(memory, shape, change)) for change in changes)
+            return [Violation(row, rule) for row, rule in refusals if rule]
+        except sqlite3.Error:  # such as a function that only another program has
+            return [Violation(change.row, "CHECK", is_certain=False) for change in changes]
+        finally:
+            memory.close()
+
+    def _refusal(self, memory: sqlite3.Connection, shape: TableShape, change: Change) -> str | None:
+        """Return the rule that refuses to restore the row of a change; None if none does."""
+        before, table = change.before or {}, self.quoted(shape.table)
+        columns = [column for column in shape.columns if not column.generated and column.name in before]
+        cells = {**before, **(change.after or {})}
+        values = [self.written(column, cells[column.name]) for column in columns]
+        marks, bound = joined(values, ", ")
+        insert = f"INSERT OR ABORT INTO {table} ({', '.join(self.quoted(c.name) for c in columns)}) VALUES ({marks})"
+        memory.execute(f"PRAGMA ignore_check_constraints = {'ON' if change.after else 'OFF'}")
+        try:
+            memory.execute(insert, bound)
+            if change.after:
+                memory.execute("PRAGMA ignore_check_constraints = OFF")
+                changed = [column for column in columns if column.name in change.after]
+                parts = [(self.quoted(each.name), *self.written(each, before[each.name])) for each in changed]
+                sets, restored = joined([(f"{name} = {mark}", value) for name, mark, value in parts], ", ")
+                memory.execute(f"UPDATE OR ABORT {table} SET {sets}", restored)
+        except sqlite3.IntegrityError as error:
+            return str(error).partition(": ")[2] or "CHECK"
+        finally:
+            memory.execute(f"DELETE FROM {table}")
+        return None
 
     def transaction(self, session: TargetSession) -> str | None:
         del session

@@ -24,6 +24,7 @@ from connectors.sql.cleaning.outcomes import Phase, late, over, target_error, un
 from connectors.sql.cleaning.receipts import OurTables
 from connectors.sql.cleaning.rows import CONDITIONS_AT_ONCE, TableShapes
 from connectors.sql.cleaning.session import TargetSession
+from connectors.sql.cleaning.violations import violations
 from connectors.sql.witness.base import Counting, Kind, Statements, begin_witness
 from connectors.target import (
     Cell,
@@ -40,6 +41,7 @@ from connectors.target import (
     TargetRefused,
     TransactionOutcome,
     Unplanned,
+    Violation,
     Witness,
 )
 
@@ -107,6 +109,10 @@ class SqlWork:
     def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]], *, lock: bool) -> list[Row]:
         with self.translated_errors():
             return self._tables.referring(reference, to, lock=lock)
+
+    def violations(self, changes: Sequence[Change]) -> list[Violation]:
+        with self.translated_errors():
+            return violations(self._session, self._dialect, self._tables, changes)
 
     def receive(self, receipts: Sequence[Receipt]) -> None:
         with self.translated_errors():

@@ -161,8 +161,9 @@ class Admission:
             return reason
         if not plan.undoes and (reason := self.terms.void_by_limits(plan)):
             return reason
-        needs_approval = plan.policy != "none"
-        return "an approval is missing" if needs_approval and not approvals.satisfied(tx, plan) else None
+        if plan.policy == "none" or approvals.satisfied(tx, plan):
+            return None
+        return approvals.why_lapsed(tx, plan) or "an approval is missing"
 
     def _within_limits(self, tx: Transaction, claimed: Sequence[ClaimedPlan]) -> list[ClaimedPlan]:
         """Return the plans that limits allow now, and count them; the others wait, still approved."""

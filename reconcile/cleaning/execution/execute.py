@@ -291,6 +291,7 @@ def _steps(work: Work, jobs: Sequence[SentPlan], stamps: Mapping[str, str]) -> l
     plans = [job.plan for job in as_done]
     _hold(work, plans, stamps)
     _compare_references(work, plans)
+    _must_be_reversible(work, as_done)
     changes = [change for plan in plans for change in plan.changes if not change.is_guard]
     related = {plan.table for plan in plans}
     related |= {guard.reference.table for plan in plans for guard in plan.references if guard.reference.soft}
@@ -361,6 +362,19 @@ def _compare_references(work: Work, plans: Sequence[Plan]) -> None:
         if referring != planned[reference]:
             difference = "another row refers" if referring - planned[reference] else "a row no longer refers"
             raise _Drift(f"{difference} to the surplus by {reference.name} of {reference.table}")
+
+
+def _must_be_reversible(work: Work, jobs: Sequence[SentPlan]) -> None:
+    """Raise _Drift if a plan that can be undone changes a row that the database would refuse to restore."""
+    undoable = [job for job in jobs if job.plan.reversible != "no"]
+    changes = [change for job in undoable for change in job.plan.changes if not change.is_guard]
+    violations = {item.row: item for item in work.violations(changes) if item.is_certain} if changes else {}
+    if not violations:
+        return
+    rows = {job.id: {change.row for change in job.plan.changes if not change.is_guard} for job in undoable}
+    drifted = [name for name, changed in rows.items() if not changed.isdisjoint(violations)]
+    violation = next(iter(violations.values()))
+    raise _Drift(f"a row of {violation.row.table} violates {violation.rule}, so it could not be restored", drifted)
 
 
 def _unique(rows: Iterable[RowName]) -> list[RowName]:

@@ -36,7 +36,13 @@ from reconcile.cleaning.planning.binding import in_target
 from reconcile.cleaning.planning.draft import Draft, ReadReferring, cells_at
 from reconcile.cleaning.planning.members import cleaned_members, members_now
 from reconcile.cleaning.planning.references import Closure, RemovedRow, group_collision
-from reconcile.cleaning.planning.reversing import limits_of_undo, shared_values, taken_back, touched_tables
+from reconcile.cleaning.planning.reversing import (
+    irreversible,
+    limits_of_undo,
+    shared_values,
+    taken_back,
+    touched_tables,
+)
 from reconcile.config.settings import DatasetConfig
 from reconcile.detection.detect import Budget
 from reconcile.detection.subject import Subjects
@@ -290,17 +296,22 @@ def _plan_chunk(chunk: Sequence[Finding], tools: PlanningContext) -> Iterator[tu
             started[finding.id] = error
     referring = ReadReferring(tools.target)
     _read_references([entry for entry in started.values() if isinstance(entry, _StartedPlan)], referring, tools)
-    for name in (finding.id for finding in chunk):
-        entry = started[name]
-        if isinstance(entry, NotPlannable):
-            yield name, entry
-        else:
-            try:
-                yield name, _plan(entry, referring, tools)
-            except NotPlannable as error:
-                yield name, error
-            except TargetRefused as error:
-                yield name, NotPlannable(str(error))
+    planned = [_planned(started[finding.id], referring, tools) for finding in chunk]
+    plans = irreversible([plan for plan in planned if isinstance(plan, Plan)], tools.target)
+    yield from ((finding.id, plans.get(finding.id, plan)) for finding, plan in zip(chunk, planned, strict=True))
+
+
+def _planned(
+    entry: _StartedPlan | NotPlannable, referring: ReadReferring, tools: PlanningContext
+) -> Plan | NotPlannable:
+    if isinstance(entry, NotPlannable):
+        return entry
+    try:
+        return _plan(entry, referring, tools)
+    except NotPlannable as error:
+        return error
+    except TargetRefused as error:
+        return NotPlannable(str(error))
 
 
 def _answer(of_findings: Sequence[Sequence[Row | None] | None], tools: PlanningContext) -> CurrentGroups:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from connectors.calls import Call
-from connectors.target import Catalogue, Change, TableFacts
+from connectors.target import Catalogue, Change, RowName, TableFacts, Target, Violation
+from reconcile.findings.plan import Plan
 from rules.document.mistakes import listed
 
 
@@ -34,11 +37,6 @@ def _of_change(change: Change, facts: TableFacts) -> Iterator[str]:
     for columns in facts.uniques:
         if deleted or set(columns) & set(change.after or ()):
             yield f"Another row of `{facts.table}` may take its unique {listed(columns)}."
-    if facts.unchecked:
-        yield (
-            f"Earlier values of `{facts.table}` may violate {listed(facts.unchecked)}, which was never checked "
-            "for older rows; they then cannot be restored."
-        )
     if deleted and facts.unclear:
         yield f"Another row of `{facts.table}` may take its place in {listed(facts.unclear)}."
     numbered = [column.name for column in facts.columns if column.identity]
@@ -63,6 +61,37 @@ def shared_values(changes: Sequence[Change], catalogue: Catalogue) -> tuple[str,
                 "is not unique: the database may refuse to put a value back."
             )
     return tuple(sorted(sentences))
+
+
+def irreversible(plans: Sequence[Plan], target: Target) -> dict[str, Plan]:
+    """Return the plans by finding; those that change a row which violates a rule of its table cannot be undone.
+
+    The rows of all plans are looked at together. Raises ConnectorError.
+    """
+    undoable = [plan for plan in plans if plan.reversible != "no"]
+    changes = [change for plan in undoable for change in plan.changes if not change.is_guard]
+    by_row: dict[RowName, list[Violation]] = defaultdict(list)
+    for violation in target.violations(changes) if changes else ():
+        by_row[violation.row].append(violation)
+    return {plan.finding: _judged(plan, by_row) for plan in plans}
+
+
+def _judged(plan: Plan, by_row: Mapping[RowName, Sequence[Violation]]) -> Plan:
+    changed = (change.row for change in plan.changes if not change.is_guard)
+    violations = [violation for row in changed for violation in by_row.get(row, ())]
+    if plan.reversible == "no" or not violations:
+        return plan
+    is_final = any(violation.is_certain for violation in violations)
+    sentences = sorted({violation_in_words(violation) for violation in violations})
+    return replace(plan, reversible="no" if is_final else "window", why=(*sentences, *plan.why))
+
+
+def violation_in_words(violation: Violation) -> str:
+    """Return why a row cannot, or may not, be restored, as a sentence."""
+    table, rule = violation.row.table, listed([violation.rule])
+    if violation.is_certain:
+        return f"A row of `{table}` already violates {rule}, so the database would refuse to restore it."
+    return f"A row of `{table}` may violate {rule}, which cannot be checked; it then cannot be restored."
 
 
 def taken_back(call: Call) -> str:

@@ -328,3 +328,69 @@ def test_a_message_with_buttons_names_who_approved_however_old_the_finding_is(tm
         assert "1 of 2 approvals: maria; needs another person" in shown(updated)
         assert "approvals" not in before
         assert chat.buttons(updated, "approve"), "for another person"
+
+
+LOSSES = {
+    "disabled": lambda tx: users.disable(tx, "bob", by="ada"),
+    "viewer": lambda tx: users.set_role(tx, "bob", Role.VIEWER, by="ada"),
+}
+
+
+@pytest.mark.parametrize(("loss", "reason"), [("disabled", "bob is disabled"), ("viewer", "bob is viewer now")])
+def test_an_approval_counts_only_while_its_user_may_approve(site: Site, loss: str, reason: str) -> None:
+    finding = min(site.world.findings())
+    _approve(site, site.browser("bob"), finding)
+    with site.store.begin() as tx:
+        LOSSES[loss](tx)
+        token = tokens.add(tx, "of-rita", "rita", by="rita")
+    waits = site.browser("vic").get(f"/findings/{finding}").text
+
+    answer = _approve_by_token(site, finding, token)
+
+    assert "1 of 2" not in waits
+    assert f"The approval of bob no longer counts: {reason}." in answer.text
+    assert site.world.findings()[finding] == "awaiting_approval"
+    assert "1 of 2 approvals: rita; needs another person" in site.browser("vic").get(f"/findings/{finding}").text
+    _approve(site, site.browser("ada"), finding)
+    assert site.world.findings()[finding] != "awaiting_approval"
+
+
+def test_an_approval_of_a_user_who_is_enabled_again_counts_again(site: Site) -> None:
+    finding = min(site.world.findings())
+    _approve(site, site.browser("bob"), finding)
+    with site.store.begin() as tx:
+        users.disable(tx, "bob", by="ada")
+        users.enable(tx, "bob", by="ada")
+
+    _approve(site, site.browser("rita"), finding)
+
+    assert site.world.findings()[finding] == "approved"
+
+
+@pytest.mark.parametrize("loss", sorted(LOSSES))
+def test_the_cleaning_does_not_begin_if_an_approver_lost_the_right_meanwhile(site: Site, loss: str) -> None:
+    finding = min(site.world.findings())
+    for name in ("bob", "rita"):
+        _approve(site, site.browser(name), finding)
+    with site.store.begin() as tx:
+        LOSSES[loss](tx)
+
+    site.clean()
+
+    assert len(site.world.shop.ids()) == len(ROWS)
+    [plan] = (plan for plan in site.world.plans() if plan.finding == finding)
+    assert plan.state is PlanState.SKIPPED
+    assert "the approval of bob no longer counts: bob is " in (plan.reason or "")
+    site.world.run()
+    assert site.world.findings()[finding] == "awaiting_approval"
+
+
+def test_names_at_the_command_line_need_no_user_even_where_there_are_users(site: Site) -> None:
+    finding = min(site.world.findings())
+    site.world.approve(finding, actor="carl")
+    with site.store.begin() as tx:
+        users.disable(tx, "bob", by="ada")
+
+    site.world.approve(finding, actor="dora")
+
+    assert site.world.findings()[finding] == "cleaned"
