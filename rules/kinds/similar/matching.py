@@ -1,0 +1,122 @@
+"""The engine: estimate a model, score pairs, put records together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rules.kinds.similar import clusters as clustering
+from rules.kinds.similar.assignment import assign
+from rules.kinds.similar.candidates.choice import Candidates, candidates
+from rules.kinds.similar.clusters import Constraints
+from rules.kinds.similar.comparison import Comparison
+from rules.kinds.similar.encoded import Places
+from rules.kinds.similar.model import estimation
+from rules.kinds.similar.model.model import Model
+from rules.kinds.similar.model.scoring import Scoring, competing
+from rules.kinds.similar.records import Records
+from rules.kinds.similar.settings import Settings
+
+BATCH = 250_000
+THRESHOLD = 0.9
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs by their places: weight in bits by feature (columns), probability, and the levels."""
+
+    first: Places
+    second: Places
+    weights: NDArray[np.float64]
+    levels: NDArray[np.int8]
+    bits: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Some records with their settings and a model."""
+
+    records: Records
+    settings: Settings
+    model: Model | None = None
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        return Comparison.of(self.records, self.settings)
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        return candidates(self.records, self.comparison.atoms, self.settings.max_block)
+
+    @cached_property
+    def scoring(self) -> Scoring:
+        return Scoring(self.comparison, self.model or estimation.builtin(self.comparison))
+
+    @property
+    def threshold(self) -> float:
+        """The least probability of a pair that is taken."""
+        model = self.scoring.model
+        return THRESHOLD if model.threshold is None else model.threshold
+
+    def estimate(self) -> Model:
+        """Return the model estimated from these records, without labels."""
+        return estimation.estimate(
+            self.comparison,
+            self.candidates,
+            one_to_one=self.settings.one_to_one,
+            expected_precision=self.settings.expected_precision,
+        )
+
+    def score(self, first: Places, second: Places) -> Pairs:
+        """Return any pairs with their weights."""
+        levels = self.comparison.levels(first, second)
+        weights = self.scoring.weights(first, second, levels)
+        bits = weights.sum(axis=1) + self.scoring.prior
+        for number in self.settings.numbers(self.settings.veto):
+            codes = self.records.columns[number].codes
+            left, right = codes[first], codes[second]
+            bits[(left >= 0) & (right >= 0) & (left != right)] = -np.inf
+        return Pairs(first, second, weights, levels, bits)
+
+    @cached_property
+    def minimum(self) -> float:
+        """The threshold as log odds in bits."""
+        return float(np.log2(self.threshold / (1 - self.threshold)))
+
+    def pairs(self) -> Iterator[Pairs]:
+        """Yield the candidates at or above the threshold, in bounded batches."""
+        packed = self.candidates.packed
+        for begin in range(0, len(packed), BATCH):
+            batch = packed[begin : begin + BATCH]
+            scored = self.score(batch // self.candidates.records, batch % self.candidates.records)
+            kept = scored.bits >= self.minimum
+            yield Pairs(
+                *(array[kept] for array in (scored.first, scored.second, scored.weights, scored.levels, scored.bits))
+            )
+
+    def matches(self) -> tuple[Places, Places, NDArray[np.float64]]:
+        batches = list(self.pairs())
+        first, second, bits = (
+            np.concatenate([getattr(batch, name) for batch in batches] or [np.zeros(0, dtype)])
+            for name, dtype in (("first", np.int64), ("second", np.int64), ("bits", np.float64))
+        )
+        if self.settings.one_to_one:
+            matches = competing(bits, first, second, len(self.records))
+            taken = assign(first, second, bits - self.minimum + 1e-6, len(self.records)) & (
+                matches >= min(self.threshold, 0.5)
+            )
+            return first[taken], second[taken], bits[taken]
+        return first, second, bits
+
+    def clusters(self, constraints: Constraints = Constraints()) -> Iterator[Places]:
+        """Yield the clusters of two or more records, each in ascending order."""
+        first, second, bits = self.matches()
+
+        def excess(left: Places, right: Places) -> NDArray[np.float64]:
+            return self.score(left, right).bits - self.minimum
+
+        yield from clustering.clusters(first, second, bits - self.minimum, len(self.records), excess, constraints)

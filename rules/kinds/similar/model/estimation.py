@@ -1,0 +1,173 @@
+"""Estimate a model from unlabelled records: random shares from random pairs, match shares by EM over all pairs.
+
+Fellegi and Sunter 1969; EM as Winkler 1988. Candidates count once; a sample of the other pairs stands for all of
+them and never matches, so nothing depends on how the candidates were chosen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rules.kinds.similar.candidates.choice import Candidates
+from rules.kinds.similar.comparison import Comparison
+from rules.kinds.similar.encoded import Levels, Places, sorted_distinct
+from rules.kinds.similar.model.model import Model, Shares, builtin_shares
+from rules.kinds.similar.model.scoring import Scoring, competing, probability
+from rules.kinds.similar.records import Records
+
+ROUNDS = 60
+RANDOM_PAIRS = 400_000
+BELIEF = 20.0
+"""The built-in shares count as much as this many matches."""
+RANDOM_BELIEF = 50.0
+BUILTIN_PAIRS = 200_000
+BUILTIN_THRESHOLD = 0.5
+TWINS = 0.2
+"""The built-in guess how many twins a record has; between two tables, half the records of the smaller one."""
+LEAST_MATCHES = 20.0
+"""With fewer expected matches the data are too thin to learn from."""
+_CLOSE = 1e-5
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Compared pairs: `weight` is how many pairs of the whole each stands for."""
+
+    first: Places
+    second: Places
+    levels: Levels
+    rarity: NDArray[np.float64]
+    """The bits of rarity, added up over the features."""
+    can_match: NDArray[np.bool_]
+    weight: NDArray[np.float64]
+
+
+def estimate(comparison: Comparison, candidates: Candidates, *, one_to_one: bool, expected_precision: float) -> Model:
+    """Return the model of these records. The same records give the same model."""
+    evidence = _gather(comparison, candidates)
+    model = Model.builtin(comparison.features)
+    for _ in range(ROUNDS):
+        scoring = Scoring(comparison, model)
+        matches = _expected(scoring, evidence, one_to_one=one_to_one)
+        updated = _maximised(comparison, evidence, matches)
+        if _distance(model, updated) < _CLOSE:
+            model = updated
+            break
+        model = updated
+    matches = _expected(Scoring(comparison, model), evidence, one_to_one=one_to_one)
+    total = float(matches.sum())
+    thin = None
+    if total < LEAST_MATCHES:
+        thin = f"about {total:.0f} matches are too few to learn from; the built-in weights count for most"
+    threshold = cut(matches[evidence.can_match], expected_precision)
+    return Model(model.shares, model.twins, threshold, total, thin)
+
+
+def builtin(comparison: Comparison) -> Model:
+    """Return the built-in model with the shares of random pairs counted: what is common differs between data."""
+    packed = _random_pairs(comparison.records, BUILTIN_PAIRS)
+    size = max(len(comparison.records), 1)
+    levels = comparison.levels(packed // size, packed % size)
+    shares = {}
+    for number, feature in enumerate(comparison.features):
+        own = builtin_shares(feature)
+        counts = np.bincount(levels[:, number], minlength=len(feature.levels))[1:]
+        shares[feature.name] = Shares(own.levels, own.match, _blended(counts, own.random, RANDOM_BELIEF))
+    twins = TWINS
+    if comparison.records.has_sides:
+        right = int(comparison.records.sides.sum())
+        twins = min(right, size - right) / size
+    return Model(shares, twins, BUILTIN_THRESHOLD)
+
+
+def cut(probabilities: NDArray[np.float64], expected_precision: float) -> float:
+    """Return the least probability with which the pairs above are right as often as expected, at least one half."""
+    ordered = np.sort(probabilities)[::-1]
+    if not len(ordered):
+        return 0.5
+    precision = np.cumsum(ordered) / np.arange(1, len(ordered) + 1)
+    enough = np.flatnonzero(precision >= expected_precision)
+    return round(max(float(ordered[enough[-1]]) if len(enough) else 0.99, 0.5), 6)
+
+
+def _gather(comparison: Comparison, candidates: Candidates) -> Evidence:
+    records = comparison.records
+    first, second = candidates.first, candidates.second
+    weight = np.ones(len(first))
+    can_match = np.ones(len(first), dtype=bool)
+    if not candidates.is_every_pair:
+        others = _random(comparison, candidates)
+        first = np.concatenate([first, others // candidates.records])
+        second = np.concatenate([second, others % candidates.records])
+        rest = (records.pairs - len(candidates)) / max(len(others), 1)
+        weight = np.concatenate([weight, np.full(len(others), rest)])
+        can_match = np.concatenate([can_match, np.zeros(len(others), dtype=bool)])
+    levels = comparison.levels(first, second)
+    rarity = comparison.rarities(first, second, levels).sum(axis=1).astype(np.float64)
+    return Evidence(first, second, levels, rarity, can_match, weight)
+
+
+def _random(comparison: Comparison, candidates: Candidates) -> NDArray[np.int64]:
+    """Return random pairs that are no candidates, packed."""
+    packed = _random_pairs(comparison.records, RANDOM_PAIRS)
+    return packed[~np.isin(packed, candidates.packed, assume_unique=True)]
+
+
+def _random_pairs(records: Records, size: int) -> NDArray[np.int64]:
+    """Return distinct random pairs, packed; the same ones for the same number of records."""
+    generator = np.random.default_rng(20_240_229)
+    sides = [np.flatnonzero(records.sides == side) for side in (0, 1)] if records.has_sides else []
+    if len(records) < 2 or any(not len(side) for side in sides):
+        return np.zeros(0, dtype=np.int64)
+    if records.has_sides:
+        first, second = (side[generator.integers(0, len(side), size)] for side in sides)
+    else:
+        first, second = (generator.integers(0, len(records), size) for _ in range(2))
+        first, second = np.minimum(first, second), np.maximum(first, second)
+    return sorted_distinct((first * len(records) + second)[first != second])
+
+
+def _expected(scoring: Scoring, evidence: Evidence, *, one_to_one: bool) -> NDArray[np.float64]:
+    """Return the probability of each pair that it matches."""
+    bits = evidence.rarity + scoring.prior
+    for number, table in enumerate(scoring.tables):
+        bits += table[evidence.levels[:, number]]
+    if one_to_one:
+        bits = np.where(evidence.can_match, bits, -np.inf)
+        matches = competing(bits, evidence.first, evidence.second, len(scoring.comparison.records))
+    else:
+        matches = probability(bits)
+    return np.where(evidence.can_match, matches, 0.0)
+
+
+def _maximised(comparison: Comparison, evidence: Evidence, matches: NDArray[np.float64]) -> Model:
+    """Return the model under which these matches are most likely."""
+    shares = {}
+    for number, feature in enumerate(comparison.features):
+        builtin = builtin_shares(feature)
+        size = len(feature.levels)
+        levels = evidence.levels[:, number]
+        matched = np.bincount(levels, weights=matches, minlength=size)[1:]
+        every = np.bincount(levels, weights=evidence.weight, minlength=size)[1:]
+        shares[feature.name] = Shares(
+            builtin.levels,
+            _blended(matched, builtin.match, BELIEF),
+            _blended(np.maximum(every - matched, 0), builtin.random, RANDOM_BELIEF),
+        )
+    twins = 2 * float(matches.sum()) / max(len(comparison.records), 1)
+    return Model(shares, max(twins, 1e-6))
+
+
+def _blended(counts: NDArray[np.float64], builtin: tuple[float, ...], belief: float) -> tuple[float, ...]:
+    blended = counts + belief * np.asarray(builtin)
+    return tuple((blended / blended.sum()).tolist())
+
+
+def _distance(before: Model, after: Model) -> float:
+    return max(
+        max(abs(a - b) for a, b in zip(before.shares[name].match, shares.match, strict=True))
+        for name, shares in after.shares.items()
+    )
