@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from rules.kinds.similar import clusters as clustering
@@ -18,7 +17,7 @@ from rules.kinds.similar.comparison import Comparison
 from rules.kinds.similar.encoded import Places
 from rules.kinds.similar.model import estimation
 from rules.kinds.similar.model.model import Model
-from rules.kinds.similar.model.scoring import Scoring, competing, probability
+from rules.kinds.similar.model.scoring import Scoring, competing
 from rules.kinds.similar.records import Records
 from rules.kinds.similar.settings import Settings
 
@@ -95,7 +94,9 @@ class Matching:
             batch = packed[begin : begin + BATCH]
             scored = self.score(batch // self.candidates.records, batch % self.candidates.records)
             kept = scored.bits >= self.minimum
-            yield Pairs(*(array[kept] for array in (scored.first, scored.second, scored.weights, scored.levels, scored.bits)))
+            yield Pairs(
+                *(array[kept] for array in (scored.first, scored.second, scored.weights, scored.levels, scored.bits))
+            )
 
     def matches(self) -> tuple[Places, Places, NDArray[np.float64]]:
         batches = list(self.pairs())
@@ -105,7 +106,9 @@ class Matching:
         )
         if self.settings.one_to_one:
             matches = competing(bits, first, second, len(self.records))
-            taken = assign(first, second, bits - self.minimum + 1e-6, len(self.records)) & (matches >= min(self.threshold, .5))
+            taken = assign(first, second, bits - self.minimum + 1e-6, len(self.records)) & (
+                matches >= min(self.threshold, 0.5)
+            )
             return first[taken], second[taken], bits[taken]
         return first, second, bits
 

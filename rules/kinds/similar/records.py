@@ -51,7 +51,16 @@ class Records:
         digests = contents.combined([contents.digests(texts.as_text(column)) for column in raw])
         digests = contents.combined([digests, sides.astype(np.uint64)])
         if ids:
-            identities = contents.digests(pa.chunked_array([texts.as_text(pa.chunked_array([i])) .combine_chunks() if not isinstance(i, pa.ChunkedArray) else texts.as_text(i).combine_chunks() for i in ids]))
+            identities = contents.digests(
+                pa.chunked_array(
+                    [
+                        texts.as_text(pa.chunked_array([i])).combine_chunks()
+                        if not isinstance(i, pa.ChunkedArray)
+                        else texts.as_text(i).combine_chunks()
+                        for i in ids
+                    ]
+                )
+            )
             order = np.lexsort((identities, digests))
         else:
             order = np.argsort(digests, kind="stable")

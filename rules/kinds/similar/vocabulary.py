@@ -22,11 +22,10 @@ _COMPANIES = {
     "technologies": "technology", "saint": "st",
 }  # fmt: skip
 _LEGAL_FORMS = frozenset(
-    "inc incorporated ltd limited llc llp lp plc corp corporation co company gmbh ag kg ohg gbr ug mbh se ev sa sas "
-    "sarl sarlu sl slu srl spa snc bv nv cv oy ab as aps pty pte sdn bhd kk kft sro zoo the of and a an de la le".split()
+    ["inc", "incorporated", "ltd", "limited", "llc", "llp", "lp", "plc", "corp", "corporation", "co", "company", "gmbh", "ag", "kg", "ohg", "gbr", "ug", "mbh", "se", "ev", "sa", "sas", "sarl", "sarlu", "sl", "slu", "srl", "spa", "snc", "bv", "nv", "cv", "oy", "ab", "as", "aps", "pty", "pte", "sdn", "bhd", "kk", "kft", "sro", "zoo", "the", "of", "and", "a", "an", "de", "la", "le"]
 )
-_HONORIFICS = frozenset("mr mrs ms miss dr prof sir dame herr frau mme mlle sr sra don jr the of".split())
-_COMMON = frozenset("the a an of and or for with in on to by at from".split())
+_HONORIFICS = frozenset(["mr", "mrs", "ms", "miss", "dr", "prof", "sir", "dame", "herr", "frau", "mme", "mlle", "sr", "sra", "don", "jr", "the", "of"])
+_COMMON = frozenset(["the", "a", "an", "of", "and", "or", "for", "with", "in", "on", "to", "by", "at", "from"])
 
 SYNONYMS: Mapping[SemanticType, Mapping[str, str]] = {
     SemanticType.ADDRESS: _STREETS,

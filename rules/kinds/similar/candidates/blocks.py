@@ -25,7 +25,9 @@ class Blocks:
     @classmethod
     def of(cls, records: Records, places: Places, keys: NDArray[np.int64]) -> Blocks:
         """Return the blocks of records with equal keys that hold at least one pair."""
-        order = np.lexsort((places, keys)) if not records.has_sides else np.lexsort((places, records.sides[places], keys))
+        order = (
+            np.lexsort((places, keys)) if not records.has_sides else np.lexsort((places, records.sides[places], keys))
+        )
         places, keys = places[order], keys[order]
         starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if len(keys) else np.zeros(0, np.int64)
         sizes = np.diff(np.append(starts, len(keys)))

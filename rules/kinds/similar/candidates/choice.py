@@ -91,9 +91,7 @@ def candidates(records: Records, atoms: Sequence[Atoms], max_block: int) -> Cand
     return Candidates(packed, len(records), is_every_pair=False, largest_block=limit, left_out=tuple(left_out))
 
 
-def _rarest_first(
-    blocks: Sequence[Blocks], records: int, budget: int, max_block: int
-) -> tuple[NDArray[np.int64], int]:
+def _rarest_first(blocks: Sequence[Blocks], records: int, budget: int, max_block: int) -> tuple[NDArray[np.int64], int]:
     """Return the pairs of the smallest blocks of all passes that stay within the budget, and the largest size taken.
 
     What the records of a block share is as rare as the block is small, in whichever pass.

@@ -39,7 +39,9 @@ class Crosswise:
             [numbers.get(text, len(numbers) + number) for number, text in enumerate(last.encoded.texts)] + [-2],
             dtype=np.int32,
         )
-        return cls(given, surname, first.encoded.codes, np.where(last.encoded.codes < 0, -2, mapped[last.encoded.codes]))
+        return cls(
+            given, surname, first.encoded.codes, np.where(last.encoded.codes < 0, -2, mapped[last.encoded.codes])
+        )
 
     def mark(self, levels: NDArray[np.int8], first: Places, second: Places) -> None:
         """Set the level of swapped names: one level for both columns."""

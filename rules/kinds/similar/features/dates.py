@@ -26,7 +26,12 @@ _LEVELS = (
     Level("same", 0.77, 0.0005, "is the same"),
 )
 _SIGNED = tuple(
-    Level(f"{days:+d}", share, 0.001, f"is {abs(days)} {'day' if abs(days) == 1 else 'days'} {'later' if days > 0 else 'earlier'}")
+    Level(
+        f"{days:+d}",
+        share,
+        0.001,
+        f"is {abs(days)} {'day' if abs(days) == 1 else 'days'} {'later' if days > 0 else 'earlier'}",
+    )
     for days, share in ((-3, 0.004), (-2, 0.01), (-1, 0.02), (1, 0.06), (2, 0.04), (3, 0.02))
 )
 

@@ -51,9 +51,7 @@ def _crossed(missing: Level, none: Level, degrees: tuple[tuple[str, float, float
     )
 
 
-WORD_LEVELS = _crossed(
-    Level("missing", 1, 1, "is missing"), Level("none", 0.04, 0.8, "shares no word"), _WORDS
-)
+WORD_LEVELS = _crossed(Level("missing", 1, 1, "is missing"), Level("none", 0.04, 0.8, "shares no word"), _WORDS)
 NUMBER_LEVELS = _crossed(
     Level("missing", 1, 1, "has no number"), Level("none", 0.15, 0.93, "has other numbers"), _NUMBERS
 )
@@ -130,6 +128,7 @@ def _encode(bags: Bags) -> tuple[Encoded, sparse.csr_array]:
     representative[filled[starts]] = np.arange(len(starts))
     chosen = representative[bags.places] >= 0
     weights = sparse.csr_array(
-        (roots[bags.words[chosen]], (representative[bags.places[chosen]], bags.words[chosen])), shape=(len(starts), width)
+        (roots[bags.words[chosen]], (representative[bags.places[chosen]], bags.words[chosen])),
+        shape=(len(starts), width),
     )
     return Encoded(per_record, pa.nulls(len(starts))), weights
