@@ -206,8 +206,8 @@ def _misfits(bound: BoundSimilar) -> Iterator[str]:
                 allowed = [each.value for each in _MEASURED.get(meaning, (Type.TEXT,))]
                 yield (
                     f"`compare`: `{own}` of dataset `{relation.dataset}` is of type {type_.value}, which cannot be "
-                    f"compared as {meaning.value}; declare it as {' or '.join(allowed)} under columns:, or name another "
-                    "type"
+                    f"compared as {meaning.value}; declare it as {' or '.join(allowed)} under columns:, or compare it "
+                    "as another type"
                 )
         tests = [
             ("The dataset's where", lambda side=side: side.relation.where and side.bind_condition(side.relation.where)),

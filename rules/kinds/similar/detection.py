@@ -18,7 +18,7 @@ from rules.groups.keyed import no_collections
 from rules.groups.question import scanned, taking_part
 from rules.groups.sample import Sample
 from rules.kinds.similar import description
-from rules.kinds.similar.bound import BoundSimilar, SimilarSide, bind
+from rules.kinds.similar.bound import BoundSimilar, bind
 from rules.kinds.similar.grouping import SimilarGrouping
 from rules.kinds.similar.implausible import watched
 from rules.kinds.similar.question import question, skipped

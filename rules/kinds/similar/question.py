@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -70,9 +70,7 @@ def skipped(side: SimilarSide, tally: RecordCounts) -> Iterator[Skipped]:
             yield Skipped(column, reason, records, passes)
 
 
-def _state(
-    takes_part: sa.ColumnElement[bool], passed: dict[str, sa.ColumnElement[Any]]
-) -> sa.ColumnElement[int]:
+def _state(takes_part: sa.ColumnElement[bool], passed: Mapping[str, sa.ColumnElement[Any]]) -> sa.ColumnElement[int]:
     """0 for a record that takes part, or the reason why it does not."""
     whens = [(takes_part, 0)]
     for name, unknown, outside in (

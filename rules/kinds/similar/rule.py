@@ -60,9 +60,7 @@ class SimilarRule(GroupedRule):
         named += [("block", name) for names in self.block for name in names]
         for setting, name in named:
             if name not in self.compare:
-                raise ValueError(
-                    f"{setting} names `{name}`, which is not in compare; {suggestion(name, self.compare)}"
-                )
+                raise ValueError(f"{setting} names `{name}`, which is not in compare; {suggestion(name, self.compare)}")
         if any(not names for names in self.block):
             raise ValueError("block has an empty list; name one or more compared columns in each")
         if self.one_to_one and len(self.several) != 2:
