@@ -543,9 +543,14 @@ class Application:
         self.close()
 
 
-def load(path: str | os.PathLike[str] = config.FILE_NAME, environ: Mapping[str, str] | None = None) -> Application:
+def load(
+    path: str | os.PathLike[str] = config.FILE_NAME,
+    environ: Mapping[str, str] | None = None,
+    *,
+    needs_rules: bool = True,
+) -> Application:
     """Load a configuration, ready to run. Raises ConfigProblems with every mistake in it."""
-    return Application(config.load(path, environ), environ=environ)
+    return Application(config.load(path, environ, needs_rules=needs_rules), environ=environ)
 
 
 def without_configuration() -> Application:

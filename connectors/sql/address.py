@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import time
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -65,10 +66,14 @@ def _must_have_dialect(url: URL) -> None:
     except sa.exc.NoSuchModuleError:
         if url.get_backend_name() in EXTRAS:
             return  # reported when the source is read, as a missing driver is
-        raise ValueError(
-            f"'{url.drivername}://' is not a supported database. postgresql, mysql, mariadb and sqlite are built in; "
-            f"for another database, install its driver and its SQLAlchemy dialect"
-        ) from None
+        meant = get_close_matches(url.get_backend_name(), _DRIVERS, n=1, cutoff=0.8)
+        advice = (
+            f"did you mean '{meant[0]}://'?"
+            if meant
+            else "postgresql, mysql, mariadb and sqlite are built in; for another database, install its driver and its "
+            "SQLAlchemy dialect"
+        )
+        raise ValueError(f"'{url.drivername}://' is not a supported database; {advice}") from None
     except ImportError:
         return  # the dialect exists but its driver does not: reported when the source is read
 

@@ -174,7 +174,7 @@ def _result(rule: CleaningNotice) -> Line:
     facts += [f"{rule.undone:,} undone"] if rule.undone else []
     facts += [f"{rule.stale:,} skipped, and planned again by the next run"] if rule.stale else []
     facts += [f"{rule.expired:,} expired before approval and execution"] if rule.expired else []
-    facts += [f"{rule.void:,} void because the configuration changed"] if rule.void else []
+    facts += [f"{rule.void:,} void because the configuration or a table changed"] if rule.void else []
     facts += [f"{rule.withdrawn:,} withdrawn by a person"] if rule.withdrawn else []
     facts += [_waiting(rule)] if rule.waiting or rule.undos_waiting else []
     facts += [words.visible(rule.next_run, 500)] if rule.next_run else []

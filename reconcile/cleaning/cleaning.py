@@ -27,7 +27,7 @@ from reconcile.config.settings import DatasetConfig
 from reconcile.coordination import clock
 from reconcile.detection.subject import Subject
 from reconcile.findings.plan import Plan
-from reconcile.findings.results import CleaningResult, RuleResult
+from reconcile.findings.results import CleaningResult, RuleResult, most_common_reasons
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import Event, PlanState, State
 from reconcile.journal import approvals as given_approvals
@@ -45,7 +45,6 @@ CHUNK = 250
 """Plans proposed in one transaction of the store."""
 _PLANNED = (State.OPEN, State.STALE, State.AWAITING)
 """Findings in these states are planned. Those that await approval are planned again: their plan may be stale."""
-_MOST_REASONS = 5
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,7 @@ def clean(rule: Rule, detected: RuleResult, tools: Cleaner) -> CleaningResult:
             refused=proposals.refused or tally.refused or detected.cleaning.refused,
             held_up=proposals.held_up or (tally.held_up and _is_held_up(tx, rule.name, failed=counts["failed"])),
             reasons=tuple(tally.reasons),
-            not_planned=dict(proposals.not_planned.most_common(_MOST_REASONS)),
+            not_planned=most_common_reasons(proposals.not_planned),
             of_before=max(0, _of_others(tx, tools.run, rule.name) - before),
             binding=proposals.binding,
             next_run=proposals.next_run,
@@ -248,7 +247,7 @@ class _Proposer:
                 elif isinstance(planned, RuleRefuses):
                     self.proposals.stopped, self.proposals.refused = str(planned), True
                 elif not isinstance(planned, (Stale, NothingToDo)):
-                    self.proposals.not_planned[str(planned)] += 1
+                    self.proposals.not_planned[planned.reason] += 1
 
     def _propose(self, planned: Sequence[tuple[Finding, Plan]]) -> None:
         by_policy: dict[tuple[Policy, bool], list[tuple[Finding, Plan]]] = {}

@@ -19,7 +19,7 @@ from reconcile.findings.identity import fingerprint, short_id
 from reconcile.findings.judgement import FindingChange, Verdict
 from reconcile.findings.keeper import as_chosen
 from reconcile.findings.plan import Plan
-from reconcile.findings.results import CleaningResult
+from reconcile.findings.results import CleaningResult, most_common_reasons
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import State
 from reconcile.store import Store, finding_memory
@@ -27,7 +27,6 @@ from reconcile.store import findings as stored
 from rules.groups.group import Group
 from rules.kinds.base import Rule
 
-_MOST_REASONS = 5
 _NOBODY = (FindingChange.SETTLED, FindingChange.RESOLVED, FindingChange.IN_HAND)
 _CHUNK = 500
 
@@ -66,13 +65,13 @@ def would(
                 else:
                     counts["would_propose" if asks else "would_clean"] += 1
             elif not isinstance(planned, (Stale, NothingToDo)):
-                reasons[str(planned)] += 1
+                reasons[planned.reason] += 1
     except ConnectorError as error:
         return CleaningResult(stopped=str(error))
     return CleaningResult(
         would_clean=counts["would_clean"],
         would_propose=counts["would_propose"],
-        not_planned=dict(reasons.most_common(_MOST_REASONS)),
+        not_planned=most_common_reasons(reasons),
         next_run=next_run.sentence((terms.caps_of(rule, scanned), project.caps_of(dataset.source))),
     )
 

@@ -34,7 +34,9 @@ def diff(
     rule: Annotated[
         list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.", metavar="NAME")
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", help="The maximum number of findings to list.", min=0)] = 10,
+    limit: Annotated[
+        int, typer.Option("--limit", help="The maximum number of findings to list.", min=0, metavar="N")
+    ] = 10,
     fail_on_changes: Annotated[
         bool, typer.Option("--fail-on-changes", help="Exit with 1 if a finding appears, vanishes or changes.")
     ] = False,

@@ -96,7 +96,9 @@ def findings(
     at_most: Annotated[
         str | None, typer.Option("--at-most", help="At most this amount at risk.", metavar="AMOUNT")
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", help="At most this many; 50 by default.", min=1)] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", help="At most this many; 50 by default.", min=1, metavar="N")
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="List all findings.")] = False,
     show: Show = False,
 ) -> None:

@@ -14,6 +14,7 @@ from typing import Annotated, Any, get_origin, get_type_hints
 import typer
 
 from reconcile.cli import output
+from reconcile.cli.json_shapes import epilog
 
 FORMATS = ("table", "json", "csv")
 LISTS: Mapping[str, str | None] = {
@@ -39,16 +40,20 @@ _Format = Annotated[str | None, typer.Option("-o", "--output", help="Print as ta
 
 
 def offer(app: typer.Typer, before: str = "") -> None:
-    """Give every command of the application the options of its groups, and its format if it can print JSON."""
+    """Give every command of the application the options of its groups, its format and the help about its JSON."""
     if app.registered_callback is not None and app.registered_callback.callback is not None:
         app.registered_callback.callback = _with_options(app.registered_callback.callback, before)
     for command in app.registered_commands:
         if command.callback is not None:
             name = command.name or command.callback.__name__.replace("_", "-")
-            command.callback = _with_options(command.callback, f"{before} {name}".strip())
+            words = f"{before} {name}".strip()
+            command.callback = _with_options(command.callback, words)
+            command.epilog = epilog(words)
     for group in app.registered_groups:
         if group.typer_instance is not None:
-            offer(group.typer_instance, f"{before} {group.name}".strip())
+            words = f"{before} {group.name}".strip()
+            group.epilog = epilog(words)
+            offer(group.typer_instance, words)
 
 
 def _with_options(command: Callable[..., Any], name: str) -> Callable[..., Any]:

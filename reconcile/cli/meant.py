@@ -66,6 +66,14 @@ class CommandGroup(TyperGroup):
 
     suggest_commands = False
 
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command whose help names its arguments without their Python types, such as `list[str]`."""
+        command: Any = super().get_command(ctx, cmd_name)
+        for parameter in command.params if command else ():
+            if parameter.param_type_name == "argument":
+                parameter.display_type_rich = _no_type
+        return command
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that is named first. Raises UsageError with those that may be meant."""
         if args and args[0] not in self.commands and not ctx.resilient_parsing and not args[0].startswith("-"):
@@ -73,3 +81,7 @@ class CommandGroup(TyperGroup):
             hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"{ctx.command_path} --help lists all"
             ctx.fail(f"No such command {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)
+
+
+def _no_type(ctx: Any) -> None:  # noqa: ARG001 - replaces a method of typer
+    return None

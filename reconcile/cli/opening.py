@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from reconcile.app import Application
 
 
-def load(path: str | Path) -> Application:
+def load(path: str | Path, *, needs_rules: bool = True) -> Application:
     """Load the project of a configuration file; see reconcile.app.load."""
     with ready_to_load():
         from reconcile import app
 
-        return app.load(path)
+        return app.load(path, needs_rules=needs_rules)
 
 
 def load_for_state(path: str | Path) -> Application:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from reconcile.cli import exits
 from reconcile.cli.drawing import draw_plan, draw_records
 from reconcile.cli.output import FILE, HIDDEN, Config, Output, Show
 
@@ -35,7 +36,9 @@ def plan(
         list[str] | None, typer.Option("--finding", help="Only this finding; repeatable.", metavar="ID")
     ] = None,
     show: Show = False,
-    limit: Annotated[int | None, typer.Option("--limit", help="At most this many findings per rule.", min=1)] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", help="At most this many findings per rule.", min=1, metavar="N")
+    ] = None,
 ) -> None:
     from reconcile.cli.opening import load
     from reconcile.views import plans
@@ -44,11 +47,14 @@ def plan(
         selected = plans.chosen(application, [*(rules or ()), *(rule or ())], finding or (), show=show, limit=limit)
         if out.json:
             out.stream(plans.to_json(view) for rule_plans in selected for view in rule_plans)
-            return
-        if not selected:
+        elif not selected:
             out.note("No rule has `clean:`, so nothing would change.")
-        for rule_plans in selected:
-            _draw(out, rule_plans)
+        else:
+            for rule_plans in selected:
+                _draw(out, rule_plans)
+        codes = [rule_plans.failure.exit_code for rule_plans in selected if rule_plans.failure is not None]
+    if codes:
+        raise typer.Exit(exits.first_that_applies(*codes))
 
 
 def tell(application: Application, out: Output, rule: str, findings: Sequence[str]) -> None:
@@ -57,6 +63,8 @@ def tell(application: Application, out: Output, rule: str, findings: Sequence[st
 
     for rule_plans in plans.chosen(application, [rule], findings, show=True, limit=None):
         _draw(out, rule_plans)
+        if rule_plans.failure is not None:
+            raise rule_plans.failure
 
 
 def _draw(out: Output, rule_plans: RulePlans) -> None:

@@ -34,7 +34,7 @@ def releases(
     context: typer.Context,
     out: Output,
     config: Config = FILE,
-    limit: Annotated[int, typer.Option("--limit", help="The maximum number to list.", min=1)] = 20,
+    limit: Annotated[int, typer.Option("--limit", help="The maximum number to list.", min=1, metavar="N")] = 20,
 ) -> None:
     if context.invoked_subcommand is not None:
         return

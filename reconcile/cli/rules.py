@@ -53,7 +53,7 @@ def _cells(view: RuleView) -> tuple[Cell, ...]:
         f"{view.waiting:,}",
         view.at_risk,
         f"{view.every:,}",
-        "" if precision is None else f"{precision:.0%}",
+        "" if precision is None else f"{precision:.0%} of {view.feedback.decided:,}",
         "" if median is None else span(median.total_seconds()),
         view.recovered,
         view.handled,

@@ -280,7 +280,7 @@ def _comparison(rule: Outcome, hidden: Masking) -> Iterator[str]:
         yield f"values differ: {', '.join(shown + (more if len(ranked) > _COLUMNS else []))}"
     if not hidden.hides_amounts:  # each form and currency is a sum of its own, perhaps of one finding
         left, right = (*rule.datasets, "left", "right")[:2]
-        phrase = functools.partial(form_words, datasets=rule.datasets)
+        phrase = functools.partial(form_words, datasets=(left, right))
         yield from (words.balance(balance_notice(line, phrase), left, right) for line in rule.balance)
     counts = {"matched": rule.matched, "not yet due": rule.not_yet_due, "interchangeable": rule.interchangeable}
     if facts := [f"{number:,} {name}" for name, number in counts.items() if number]:
@@ -338,7 +338,7 @@ def runs(
     out: Output,
     job: Annotated[str | None, typer.Argument(help="Only runs of this job.", metavar="JOB")] = None,
     config: Config = FILE,
-    limit: Annotated[int, typer.Option("--limit", help="The maximum number to list.", min=1)] = 20,
+    limit: Annotated[int, typer.Option("--limit", help="The maximum number to list.", min=1, metavar="N")] = 20,
 ) -> None:
     from notifications.wording.words import plural, to_the_second
     from reconcile.cli.opening import load_for_state

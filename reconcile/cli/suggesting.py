@@ -1,4 +1,4 @@
-"""`suggest`: profile a dataset, a source or a file, and print settings and rules for it."""
+"""`suggest`: profile a dataset, a source, a file or a database, and print settings and rules for it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ def register(app: typer.Typer) -> None:
 def suggest(
     out: Output,
     target: Annotated[
-        str, typer.Argument(help="A dataset or source of the configuration, or a file or folder.", metavar="TARGET")
+        str,
+        typer.Argument(
+            help="A dataset or source of the configuration, a file, a folder or a database URL.", metavar="TARGET"
+        ),
     ],
     config: Config = FILE,
 ) -> None:
@@ -45,10 +48,10 @@ def _suggestion(target: str, config: str, out: Output) -> Suggestion:
             from reconcile.profiling import targets
 
         with without_configuration() as application, progress(out) as watch:
-            profiled = targets.of_file(target)
+            profiled = targets.of_address(target) if "://" in target else targets.of_file(target)
             with closing(profiled.source):
                 return targets.suggest(profiled, application.budget, watch)
-    with load(config) as application, progress(out) as watch:
+    with load(config, needs_rules=False) as application, progress(out) as watch:
         from reconcile.profiling import targets
 
         profiled = targets.of_project(target, application.project, application.sources)

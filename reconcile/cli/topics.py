@@ -26,14 +26,14 @@ STATES: Mapping[State, str] = {
     State.AWAITING: "a plan waits for approval",
     State.APPROVED: "a plan will be executed; `open` again if the rule is edited",
     State.CLEANING: "a plan is being executed or waits for a retry",
-    State.CLEANED: "done; can be undone for `undo_window`",
+    State.CLEANED: "a plan was executed; it can be undone for `undo_window`",
     State.PARTLY: "some steps are done, others wait",
     State.STALE: "its records have changed since the plan was made, or the target refused the plan; "
     "the next run checks again",
     State.FAILED: "the cleaning was definitely not done; `reconcile retry` tries again",
-    State.QUARANTINED: "outcome of the cleaning unknown; see `reconcile quarantine`",
+    State.QUARANTINED: "the outcome of the cleaning is unknown; see `reconcile quarantine`",
     State.UNDONE: "the cleaning was undone; the records count as dismissed",
-    State.SNOOZED: "not reported until a time, or until it grows",
+    State.SNOOZED: "is not reported until a time, or until it grows",
     State.DISMISSED: "you decided that its records are not the same",
     State.HANDLED: "you decided that it is real and has been handled outside Reconcile",
     State.RESOLVED: "its records no longer match, the rule was edited, or the only records left were dismissed in "

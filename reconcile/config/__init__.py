@@ -55,6 +55,15 @@ _LATER_TYPES = {
     "channels": ("console",),
 }
 
+_MEANT = {
+    **dict.fromkeys(("postgres", "postgresql", "mysql", "mariadb", "sqlite", "database"), "sql"),
+    **dict.fromkeys(("folder", "csv", "tsv", "json", "jsonl", "parquet"), "files"),
+    **dict.fromkeys(("excel", "xlsx", "xls", "ods", "spreadsheet"), "workbook"),
+    "smtp": "email",
+    **dict.fromkeys(("teams", "discord", "pagerduty", "telegram"), "apprise"),
+}
+"""Types that people write, and ours for them."""
+
 
 class ConfigProblems(Wrong):
     """The configuration has mistakes; nothing was read or changed. Its text is one line per mistake."""
@@ -64,9 +73,15 @@ class ConfigProblems(Wrong):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
-def load(path: str | os.PathLike[str] = FILE_NAME, environ: Mapping[str, str] | None = None) -> Project:
-    """Read a configuration without connecting to anything. Raises ConfigProblems with every mistake."""
-    return _Loading(gather(Path(path), os.environ if environ is None else environ)).project()
+def load(
+    path: str | os.PathLike[str] = FILE_NAME, environ: Mapping[str, str] | None = None, *, needs_rules: bool = True
+) -> Project:
+    """Read a configuration without connecting to anything. Raises ConfigProblems with every mistake.
+
+    `needs_rules`: a configuration without rules is a mistake.
+    """
+    sections = gather(Path(path), os.environ if environ is None else environ)
+    return _Loading(sections, needs_rules=needs_rules).project()
 
 
 def load_kept(
@@ -108,6 +123,7 @@ class _Loading:
     warnings: list[Mistake] = field(default_factory=list)
     connectors: dict[str, Any] = field(default_factory=dict)
     is_kept: bool = False
+    needs_rules: bool = True
 
     def project(self) -> Project:
         in_files = len(self.sections.problems)
@@ -122,7 +138,8 @@ class _Loading:
         self._check_after(jobs)
         if any(job.watch for job in jobs.values()):
             self._check_watched(jobs, datasets)
-        self._check_something_is_checked()
+        if self.needs_rules:
+            self._check_something_is_checked()
         answered, rules = answers(self.sections, sources, datasets, rules, self.connectors)
         self._check_former_names(rules)
         if not self.is_kept:
@@ -168,7 +185,7 @@ class _Loading:
             encryption_key=top.encryption_key,
             audit=top.audit,
             unusable=self.sections.unusable,
-            rule_entries=dict(self.sections["rules"]),
+            entries={section: dict(self.sections[section]) for section in ("sources", "datasets", "rules")},
             name=top.name,
         )
 
@@ -210,7 +227,8 @@ class _Loading:
                 kind.node.at, f"type `{name}` comes with a later version; use one of {', '.join(sorted(kinds))}"
             )
         else:
-            self.sections.tell(kind.node.at, f"`{short(name or '')}` is not a type; {suggestion(name or '', kinds)}")
+            advice = f"write `{meant}`" if (meant := _MEANT.get(name or "")) in kinds else suggestion(name or "", kinds)
+            self.sections.tell(kind.node.at, f"`{short(name or '')}` is not a type; {advice}")
         return None
 
     def _source(self, name: str, entry: Entry) -> SourceConfig | None:
@@ -403,7 +421,9 @@ class _Loading:
 
     def _check_something_is_checked(self) -> None:
         if not self.sections["rules"] and not self.sections.problems:
-            self.sections.tell(self.sections.top.at, "there are no rules, so nothing is checked; add one to `rules:`")
+            self.sections.tell(
+                self.sections.top.at, "there are no rules; add one to `rules:`, or let `reconcile suggest` propose some"
+            )
 
     def _check_former_names(self, rules: Mapping[str, Rule]) -> None:
         continued_by: dict[str | None, str] = {}

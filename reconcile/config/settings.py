@@ -72,7 +72,7 @@ EPOCHS = ("epoch s", "epoch ms", "epoch us")
 """The formats of instants that are numbers since 1970."""
 
 _SIZED_DECIMAL = re.compile(r"decimal\(\d{1,2},\d{1,2}\)")
-_SETTING = re.compile(r"`([a-z_]+(?:\.[a-z_]+)*)`")
+_SETTING = re.compile(r"`([a-z_]+(?:\.[a-z_]+)*)`|(The dataset's )?(where): ")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 
 
@@ -472,8 +472,8 @@ class Project:
     from the folder of `path`, the main one first; None if one holds a secret in clear text, which must not be kept.
     `retries` are the configured templates: a rule's `retry` names one of them or of cleaning.OWN_RETRIES.
     `limits` are by source; see `caps_of`. `unusable` are sources and channels of a kept release, by section and name,
-    that lack a secret here, each with the reason; no other field has them. `rule_entries` are the rules as written.
-    `name` is the project's in messages.
+    that lack a secret here, each with the reason; no other field has them. `entries` are the rules, datasets and
+    sources as written. `name` is the project's in messages.
     """
 
     path: Path
@@ -505,21 +505,37 @@ class Project:
     encryption_key: tuple[SecretStr, ...] = ()
     audit: AuditSettings = field(default_factory=AuditSettings)
     unusable: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    rule_entries: Mapping[str, Entry] = field(default_factory=dict, repr=False, compare=False)
+    entries: Mapping[str, Mapping[str, Entry]] = field(default_factory=dict, repr=False, compare=False)
     name: str | None = None
 
     def at_setting(self, rule: str, sentence: str, mistake: str) -> str:
-        """Return the sentence with the file, line and column of the rule's setting that a mistake begins with."""
-        named = _SETTING.match(mistake)
-        return self.at_path(rule, sentence, tuple(named[1].split(".")) if named else ())
+        """Return the sentence with the file, line and column of the setting that a mistake begins with.
 
-    def at_path(self, rule: str, sentence: str, path: tuple[str, ...]) -> str:
-        """Return the sentence with the file, line and column of a rule's setting, as deep as the file has it."""
-        entry = self.rule_entries.get(rule)
+        It is a setting of the rule or, if the rule does not have it, of its dataset that the mistake names.
+        """
+        named = _SETTING.match(mistake)
+        path = tuple((named[1] or named[3]).split(".")) if named else ()
+        is_of_rule = not path or (not (named and named[2]) and self._is_written("rules", rule, path[:1]))
+        having = [name for name in self.rules[rule].datasets if self._is_written("datasets", name, path[:1])]
+        if is_of_rule or not having:
+            return self.at_path(rule, sentence, path)
+        dataset = next((name for name in having if f"`{name}`" in mistake), having[0])
+        return self.at_path(dataset, sentence, path, "datasets")
+
+    def _is_written(self, section: str, name: str, path: tuple[str, ...]) -> bool:
+        entry = self.entries.get(section, {}).get(name)
+        return entry is not None and locate(entry.node, path, entry.key_at).path == path
+
+    def at_path(self, name: str, sentence: str, path: tuple[str, ...], section: str = "rules") -> str:
+        """Return the sentence with the file, line and column of a setting of a rule, dataset or source.
+
+        If the file does not have the setting, the place is that of what should have it.
+        """
+        entry = self.entries.get(section, {}).get(name)
         if entry is None:
             return sentence
         at = locate(entry.node, path, entry.key_at).key_at
-        if path and path[0] in REMOVABLE and _is_of_preset(entry.node, path[0]):
+        if section == "rules" and path and path[0] in REMOVABLE and _is_of_preset(entry.node, path[0]):
             remedy = f"If dataset and rule need no `{path[0]}`, remove the preset's with `{path[0]}: ~`."
             sentence = f"{sentence} {remedy}"
         return str(Mistake.at(at, sentence))

@@ -177,7 +177,7 @@ def _unreadable(
             continue
         count, total = sum(cells[name][text] for text in unread), cells[name].total()
         sentence = f"{total - count:,} of {total:,} values of `{name}` can be read as {current.columns[name]}"
-        remedy = _remedy(name, sorted(cells[name].keys() - odd.get(name, ())), proposed)
+        remedy = _remedy(name, sorted(cells[name].keys() - odd.get(name, ())), settings, proposed)
         if count == total:
             unreadable.append(sentence + remedy)
             continue
@@ -192,10 +192,11 @@ def _unreadable(
     return tuple(unreadable), tuple(partial)
 
 
-def _remedy(name: str, texts: Sequence[str], proposed: DatasetSettings) -> str:
+def _remedy(name: str, texts: Sequence[str], settings: DatasetSettings, proposed: DatasetSettings) -> str:
     word = proposed.columns[name]
     if not _reads(texts, word, proposed.decimal, proposed.timezone):
-        return ""
+        is_decimal = word == "integer" and _reads(texts, "decimal", settings.decimal)
+        return f"; `columns: {{{_quoted(name)}: decimal}}` reads all" if is_decimal else ""
     line = f'decimal: "{proposed.decimal}"' if word.startswith(_NUMERIC) else f"columns: {{{_quoted(name)}: {word}}}"
     return f"; `{line}` reads all"
 

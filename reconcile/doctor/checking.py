@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from connectors.base import Replicated
-from connectors.errors import ConnectorError, SourceUnavailable
+from connectors.errors import AccessDenied, ConnectorError, SourceMissing, SourceUnavailable
 from connectors.target import Catalogue, Target, TargetRefused
 from notifications.base import Checkable
 from notifications.errors import ChannelError
@@ -24,10 +24,15 @@ from reconcile.journal import ownership
 from reconcile.runs.history import in_words
 from reconcile.store import REVISION, Store, StoreError
 from rules.document.mistakes import listed
+from rules.document.tree import MapNode
 from rules.kinds.base import Fitted, Rule
 
 _OF_CLEAN = re.compile(r"`(\w+)`(?: (?:sets|names) `([^`]+)`)?")
 """How a mistake in `clean` begins: with the setting, and the column that it is about."""
+_UNREAD = re.compile(r"values of `([^`]+)`")
+"""The column that a sentence about unreadable values is about."""
+_PLACE_SETTINGS = ("table", "query", "path", "sheet", "url", "root")
+"""Settings that say where a source or dataset is."""
 _OK, _WRONG, _FAILED = 0, Wrong.exit_code, Failed.exit_code
 
 
@@ -106,7 +111,9 @@ def _source(application: Application, name: str) -> Look:
         source = application.sources[name]
         datasets = source.datasets()
     except ConnectorError as error:
-        return Look(f"source {name}", str(error), _code_for(error))
+        is_setting = isinstance(error, SourceMissing | AccessDenied)
+        sentence = _at_place(application, "sources", name, str(error)) if is_setting else str(error)
+        return Look(f"source {name}", sentence, _code_for(error))
     names = ", ".join(datasets[:5]) + (f" and {len(datasets) - 5} more" if len(datasets) > 5 else "")
     is_used = any(dataset.source == name for dataset in application.project.datasets.values())
     empty = "reachable" if is_used else "reachable; it is empty"  # its datasets can be in folders of it
@@ -133,12 +140,30 @@ def _dataset(
         if totals := subtotals.noticed(subject, dt.datetime.now(dt.UTC)):
             warnings += (f"dataset {name}: {totals.sentence}",)
     except ConnectorError as error:
-        return Look(f"dataset {name}", str(error), _code_for(error), warnings)
+        is_setting = not isinstance(error, SourceUnavailable)
+        sentence = _at_place(application, "datasets", name, str(error)) if is_setting else str(error)
+        return Look(f"dataset {name}", sentence, _code_for(error), warnings)
     if proposed.wrong:
-        return Look(f"dataset {name}", "; ".join(proposed.wrong), _WRONG, warnings)
+        placed = (_at_column(application, name, sentence) for sentence in proposed.wrong)
+        return Look(f"dataset {name}", "; ".join(placed), _WRONG, warnings)
     columns = ", ".join(f"{column.name} {column.type.value}" for column in subject.relation.schema)
     unnamed = "" if subject.relation.id else "; it has no `id`, so content and place identify its records"
     return Look(f"dataset {name}", f"{columns}{unnamed}", warnings=warnings)
+
+
+def _at_place(application: Application, section: str, name: str, sentence: str) -> str:
+    """Return the sentence with the place in the file where a source or dataset says where it is."""
+    written = application.project.entries.get(section, {}).get(name)
+    settings = written.node.entries if written is not None and isinstance(written.node, MapNode) else {}
+    setting = next((setting for setting in _PLACE_SETTINGS if setting in settings), None)
+    return application.project.at_path(name, sentence, (setting,) if setting else (), section)
+
+
+def _at_column(application: Application, dataset: str, sentence: str) -> str:
+    """Return a sentence about unreadable values with the place of the column's type."""
+    named = _UNREAD.search(sentence)
+    path = ("columns", named[1]) if named else ()
+    return application.project.at_path(dataset, sentence, path, "datasets")
 
 
 def _titles(application: Application, name: str) -> tuple[str, ...]:

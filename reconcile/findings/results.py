@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from decimal import Decimal
@@ -21,6 +22,15 @@ from rules.groups.detection import BalanceLine
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+_MOST_REASONS = 5
+
+
+def most_common_reasons(reasons: Counter[str]) -> dict[str, int]:
+    """Return the most common reasons with their numbers, and the number of the rest in one entry."""
+    shown = dict(reasons.most_common(_MOST_REASONS))
+    rest = reasons.total() - sum(shown.values())
+    return {**shown, "other reasons; `reconcile plan` names them": rest} if rest else shown
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import SecretStr
+
 from connectors.base import Declaration, Source, Suggesting
 from connectors.disk.paths import is_pattern
 from connectors.errors import ConnectorError
+from connectors.sql.address import parsed, where
 from reconcile.config.settings import DatasetConfig, Project
 from reconcile.detection.bounded import TimeLimits, bounded
 from reconcile.detection.detect import Budget, RuleUnchecked
@@ -27,6 +30,8 @@ from rules.engines.base import Stop, Unanswerable
 MOST_DATASETS = 50
 """Datasets of a source that are profiled, the first ones."""
 
+_URL_FROM_ENVIRONMENT = "${secret:DATABASE_URL}"
+"""Written instead of a URL with a password or options."""
 _SUFFIX = re.compile(r"(\.(csv|txt|tsv|json|jsonl|ndjson|parquet))?(\.gz)?$", re.IGNORECASE)
 
 
@@ -118,7 +123,7 @@ def of_file(name: str) -> ProfilingTarget:
     """
     path = Path(name)
     if not path.exists() and not is_pattern(path):
-        raise NothingToProfile(f"{name!r} is not a dataset or source of the configuration, nor a file")
+        raise NothingToProfile(f"{name!r} is not a dataset or source of the configuration, a file, or a database URL")
     for kind in Kinds("connectors"):
         connector: Any = Kinds("connectors").load(kind)
         settings = connector.of_file(path) if hasattr(connector, "of_file") else None
@@ -130,6 +135,19 @@ def of_file(name: str) -> ProfilingTarget:
             orders, dropped = _orders(source, names, {}, {})
             return ProfilingTarget(name, source, orders, NewSource(kind, dict(settings)), dropped)
     raise NothingToProfile(f"{name!r} is not a file of a known type, such as .csv, .json, .parquet, .xlsx or .sqlite")
+
+
+def of_address(address: str) -> ProfilingTarget:
+    """Return the tables of a database, by its URL. Raises NothingToProfile, ConnectorError."""
+    try:
+        url = parsed(SecretStr(address))
+    except ValueError as error:
+        raise NothingToProfile(str(error)) from None
+    connector: Any = Kinds("connectors").load("sql")
+    source = connector.open("sql", connector.Settings.model_validate({"type": "sql", "url": address}), Path())
+    orders, dropped = _orders(source, source.candidates(), {}, {})
+    written = _URL_FROM_ENVIRONMENT if url.password or url.query else address
+    return ProfilingTarget(where(url), source, orders, NewSource("sql", {"type": "sql", "url": written}), dropped)
 
 
 def of_project(name: str, project: Project, sources: Mapping[str, Source]) -> ProfilingTarget:

@@ -78,14 +78,20 @@ class Metrics:
         self._project = project
         self._clock = clock
         self._began: dict[tuple[str, dt.datetime, int], float] = {}
-        self._runs = self._counter("runs", "Runs executed by this process, by outcome.", _JOB, "status")
+        text = "Runs executed by this process: succeeded, failed, died, stopped, paused or busy."
+        self._runs = self._counter("runs", text, _JOB, "status")
         self._seconds = self._histogram("run_seconds", "Duration of a run.", _SECONDS, _JOB)
         self._records = self._counter("records_scanned", "Records that passed `where`.", _JOB, "rule")
         self._lag = self._histogram(
-            "scheduling_lag_seconds", "Time from a slot's start time until its run began.", _LAGS
+            "scheduling_lag_seconds", "Time from a slot's due time and jitter until its run began.", _LAGS
         )
-        self._retries = self._counter("retries", "Runs, messages and cleanings to be retried, by reason.", "class")
-        self._messages = self._counter("messages", "Messages sent or given up.", "channel", "status")
+        text = (
+            "What is retried: run_failed, run_died, cleaning_not_done, cleaning_paused, cleaning_commit_unknown, "
+            "or a message's error, such as RateLimited."
+        )
+        self._retries = self._counter("retries", text, "class")
+        text = "Messages that were sent, that failed for good, or whose outcome is unknown: you decide."
+        self._messages = self._counter("messages", text, "channel", "status")
         self._operations = self._counter("operations", "Cleanings executed by this process, by outcome.", "outcome")
         ProcessCollector(registry=self.registry)
         self.registry.register(_Process(here))

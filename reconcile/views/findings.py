@@ -40,12 +40,13 @@ if TYPE_CHECKING:
     from reconcile.views.plans import PlanView
 
 _NEXT = {
+    "open": "reconcile handle {0} if it was dealt with elsewhere, or reconcile dismiss {0} if it is {2}",
     "awaiting_approval": "reconcile approve {0}{1} or reconcile reject {0}{1}",
     "quarantined": "check the records, then reconcile quarantine {0} with --done, --not-done or --abandon",
     "failed": "reconcile plan --finding {0}, then reconcile retry {0}",
     "undone": "reconcile reopen {0}, then reconcile plan --finding {0}",
 }
-"""The next command for a finding whose cleaning waits for a person, or was undone."""
+"""The next command for a finding that waits for a person, or whose cleaning was undone."""
 _NEXT_OF_UNDO = {
     "approved": "reconcile retry {0} tries it now, reconcile reject {0} withdraws it",
     "retry_wait": "reconcile retry {0} tries it now, reconcile reject {0} withdraws it",
@@ -667,4 +668,5 @@ def _next(finding: Finding, undo: StoredPlan | None, plan: str | None) -> str | 
     if finding.not_undone and finding.state.value == "cleaned":
         return f"reconcile undo {finding.id}"
     action = _NEXT.get(finding.state.value)
-    return action and action.format(finding.id, f" --plan-hash {plan[:_BEGINNING]}" if plan else "")
+    harmless = "not a duplicate" if finding.form == "duplicate" else "acceptable"
+    return action and action.format(finding.id, f" --plan-hash {plan[:_BEGINNING]}" if plan else "", harmless)

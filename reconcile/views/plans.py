@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from connectors.errors import ConnectorError
 from notifications.wording.words import plural, to_the_minute, to_the_second
 from reconcile.cleaning import shown
 from reconcile.cleaning.actions.base import NotPlannable
@@ -323,16 +324,33 @@ class RulePlans:
     terms: Terms
     sums: _PlanSums = field(default_factory=_PlanSums)
     target_remarks: tuple[str, ...] = ()
+    failure: ConnectorError | None = None
+    """Why the rest of the findings has no plan: the source refused or did not answer."""
 
     @property
     def hidden(self) -> Masking:
         return _hidden(self.application.project, self.rule.cleaned, self.rule.name, show=self.show)
 
     def __iter__(self) -> Iterator[PlanView | NotPlanned]:
-        """Plan the findings and add to the sums. Raises TargetRefused, ConnectorError, StoreError."""
+        """Plan the findings and add to the sums. If the source fails, the rest is not planned: see `failure`.
+
+        Raises StoreError.
+        """
         names = self._names() if self.names is None else self.names
         if not names:
             return
+        not_viewed = dict.fromkeys(names)
+        try:
+            for view in self._views(names):
+                not_viewed.pop(view.finding, None)
+                yield view
+        except ConnectorError as error:
+            self.failure = error
+            reason = str(error)
+            self.sums.not_planned[reason] += len(not_viewed)
+            yield from (NotPlanned(name, self.rule.name, reason) for name in not_viewed)
+
+    def _views(self, names: Sequence[str]) -> Iterator[PlanView | NotPlanned]:
         application, hidden, rule = self.application, self.hidden, self.rule
         of_finding = _hidden(application.project, rule.dataset, rule.name, show=self.show)
         planner = application.planner.of(rule)
@@ -351,7 +369,7 @@ class RulePlans:
                     approved = given.get(finding.id) if state == PlanState.AWAITING.value else None
                     yield PlanView(plan, finding, *shown_with, policies[finding.id], state, approved, None, *of_plan)
                 else:
-                    self.sums.not_planned[str(planned)] += 1
+                    self.sums.not_planned[planned.reason] += 1
                     yield NotPlanned(finding.id, rule.name, str(planned))
 
     def _policies(

@@ -53,15 +53,17 @@ class Feedback:
     time_to_decision: dt.timedelta | None = None
 
     @property
+    def decided(self) -> int:
+        return self.confirmed + self.rejected
+
+    @property
     def precision(self) -> float | None:
         """The share of confirmed findings among the decided ones; None before the first decision."""
-        decided = self.confirmed + self.rejected
-        return self.confirmed / decided if decided else None
+        return self.confirmed / self.decided if self.decided else None
 
     @property
     def is_mostly_rejected(self) -> bool:
-        decided = self.confirmed + self.rejected
-        return decided >= _FEW and self.rejected >= _MOSTLY_WRONG * decided
+        return self.decided >= _FEW and self.rejected >= _MOSTLY_WRONG * self.decided
 
 
 @dataclass(frozen=True)

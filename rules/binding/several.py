@@ -55,11 +55,12 @@ class RenamedSide(Side):
 
 
 def every_column(relations: Mapping[str, Relation], names: Mapping[str, Names]) -> tuple[KeyPart, ...]:
-    """Return the key `all`: every column of any dataset but its id, the file, the row and derived columns."""
+    """Return the key `all`: every column of the datasets in `names` but their ids, file, row and derived columns."""
     columns: dict[str, None] = {}
-    for name, relation in relations.items():
+    for dataset, names_of_dataset in names.items():
+        relation = relations[dataset]
         excluded = {*relation.id, *PLACE}
-        columns |= dict.fromkeys(names[name].in_rule(own for own in relation.schema.names if own not in excluded))
+        columns |= dict.fromkeys(names_of_dataset.in_rule(own for own in relation.schema.names if own not in excluded))
     return tuple(KeyPart(column=column) for column in columns)
 
 

@@ -59,22 +59,31 @@ def rows(page: Path, heading: str) -> list[list[str]]:
 
 
 Setting = tuple[str, str, str, str]
-"""Place, name, type, default."""
-_DOCUMENTED = re.compile(r"^- `(?P<name>\w+)` \((?P<type>[^)]*?)(?:; (?P<default>.*?))?\): .+$")
+"""Place, name, allowed words, default."""
+_LISTED = re.compile(r"^- (?P<settings>`\w+`(?: \([^()]*\))?(?:, (?:or )?`\w+`(?: \([^()]*\))?)*): .+$")
 
 
 def documented_settings() -> Iterator[Setting]:
-    """Every setting that configuration.md lists below the heading of its place."""
+    """Every setting that configuration.md lists below the heading of its place, or of several places."""
     page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
     section = page.split("\n## Every setting\n", 1)[1].split("\n## ", 1)[0]
     for group in section.split("\n### ")[1:]:
         heading, _, listed = group.partition("\n")
-        place = "top" if heading == "Top level" else heading
         for line in listed.strip().splitlines():
-            setting = _DOCUMENTED.match(line)
-            assert setting, f"configuration.md lists a setting as `name` (type; default): meaning, not {line!r}"
-            default = (setting["default"] or "").strip("`")
-            yield place, setting["name"], setting["type"], default
+            match = _LISTED.match(line)
+            assert match, f"configuration.md lists settings as `name` (words; default), …: meaning, not {line!r}"
+            for name, written in re.findall(r"`(\w+)`(?: \(([^()]*)\))?(?:, |$)", match["settings"]):
+                words, _, default = written.rpartition("; ")
+                if not words and " or " in default:
+                    words, default = default, ""
+                for place in _places(heading):
+                    yield place, name, words, default.strip("`")
+
+
+def _places(heading: str) -> list[str]:
+    """`sources: delta, iceberg` lists what both types have."""
+    section, _, types = heading.partition(": ")
+    return ["top"] if heading == "Top level" else [": ".join(filter(None, (section, t))) for t in types.split(", ")]
 
 
 def settings() -> set[Setting]:
@@ -119,21 +128,14 @@ def _setting(place: str, name: str, schema: Mapping[str, Any], *, required: bool
     return (
         place,
         name,
-        _type(schema),
+        _words(schema),
         "required" if required or name in ("type", "kind", "action") else _default(name, schema),
     )
 
 
-_WORDS = {"array": "list", "object": "mapping", "integer": "number", "number": "number", "string": "text"}
-
-
-def _type(schema: Mapping[str, Any]) -> str:
-    """What an author writes there, in words; a scalar may always be written as text, which is not said."""
-    if "enum" in schema:
-        return either([f"`{word}`" for word in schema["enum"]])
-    if "const" in schema and not isinstance(schema["const"], str):
-        return str(schema["const"])
-    return either(sorted(_kinds(schema) or {"text"}))
+def _words(schema: Mapping[str, Any]) -> str:
+    """The words that may be written there, if only they may."""
+    return either([f"`{word}`" for word in schema["enum"]]) if "enum" in schema else ""
 
 
 def either(words: Sequence[str]) -> str:
@@ -141,22 +143,9 @@ def either(words: Sequence[str]) -> str:
     return " or ".join([*([", ".join(words[:-1])] if words[1:] else []), words[-1]])
 
 
-def _kinds(schema: Mapping[str, Any]) -> set[str]:
-    if "anyOf" in schema:
-        kinds = set().union(*(_kinds(item) for item in schema["anyOf"]))
-        scalars = {"number", "true or false"} & kinds
-        return kinds - {"text"} if scalars else kinds
-    if "const" in schema:
-        return {"word"}
-    written = schema.get("type", [])
-    if isinstance(written, list):
-        return {"text"} if written else set()
-    return {"true or false"} if written == "boolean" else {_WORDS[written]}
-
-
 def _default(name: str, schema: Mapping[str, Any]) -> str:
     if "default" not in schema:
-        return "the project's" if name == "timezone" else ""
+        return ""
     value = schema["default"]
     if name == "severity":
         return "medium"

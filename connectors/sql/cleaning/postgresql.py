@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -30,6 +31,7 @@ _TEXTS = (
     "SET LOCAL extra_float_digits = 3",
     "SET LOCAL lc_monetary = 'C'",
     "SET LOCAL xmloption = 'content'",
+    "SET LOCAL array_nulls = on",
     "SET LOCAL row_security = off",
 )
 """Under these settings PostgreSQL reads every type's text back as the same value, whatever the server's settings are.
@@ -70,6 +72,9 @@ _SAME = """
 """The last columns of _SHAPE, in a tenth of its time. They differ after any change of the table's columns."""
 _IN_ARRAYS = {"smallint", "integer", "bigint", "text", "character varying", "uuid"}
 """Types for which PostgreSQL reads an untyped text as an array of the column's type."""
+_PRECISION = re.compile(r"\([^)]*\)")
+_ROUNDS = re.compile(r"(numeric\(|time(stamp)?\(|(?P<interval>interval\b)).*?(?P<array>(\[\])*)$")
+"""Types with a precision, which a column may have got after its value was stored."""
 _KINDS = {"v": "a view", "m": "a materialised view", "f": "a foreign table", "S": "a sequence"}
 _NUMBER = "^[[:space:]]*[-+]?(0|[1-9][0-9]*)([.][0-9]*)?[[:space:]]*$"
 _WHICH = "SELECT pg_walfile_name(pg_current_wal_lsn())"
@@ -220,7 +225,10 @@ class PostgreSqlDialect:
             return f"{name} IS NULL", ()
         mark, bound = self.written(column, cell)
         written = f"CAST({mark} AS {column.type.replace('%', '%%')})"
-        return f'({name}::text COLLATE "C" IS NOT DISTINCT FROM {written}::text COLLATE "C")', bound
+        same = f'{name}::text COLLATE "C" IS NOT DISTINCT FROM {written}::text COLLATE "C"'
+        if (unrounded := _unrounded(column.type)) is None:
+            return f"({same})", bound
+        return f"({same} AND {name} = CAST({mark} AS {unrounded}))", (*bound, *bound)
 
     def is_any(self, column: TableColumn, cells: Sequence[Cell]) -> Fragment | None:
         if column.type.partition("(")[0] not in _IN_ARRAYS or column.type.endswith("[]") or None in cells:
@@ -293,6 +301,12 @@ class PostgreSqlDialect:
 
 def _element(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _unrounded(type_name: str) -> str | None:
+    """Return the type without its precision, for types whose columns round values to it; None for others."""
+    kind = _ROUNDS.match(type_name)
+    return None if kind is None else "interval" + kind["array"] if kind["interval"] else _PRECISION.sub("", type_name)
 
 
 def _key(names: Mapping[int, str], columns: Sequence[TableColumn], keys: Sequence[str]) -> tuple[str, ...]:

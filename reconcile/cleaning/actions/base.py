@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
 
 class NotPlannable(Refused):
-    """The group has no automatic plan; the message is one sentence for people, without values of records."""
+    """The group has no automatic plan; the message is one sentence for people, without values of records.
+
+    `reason` is the sentence without numbers of this group: groups are counted by it.
+    """
+
+    def __init__(self, sentence: str, reason: str | None = None) -> None:
+        super().__init__(sentence)
+        self.reason = reason or sentence
 
 
 class Stale(NotPlannable):

@@ -34,7 +34,7 @@ HARMLESS_IN_PROJECT = frozenset(
         # The binding covers the rule's own datasets, with their timezones, and sources.
         *("timezone", "sources", "datasets", "rules"),
         # The same settings as one text, and the files they came from.
-        *("path", "canonical", "release", "files", "warnings", "version", "rule_entries"),
+        *("path", "canonical", "release", "files", "warnings", "version", "entries"),
         # Storage, schedules, notifications and limits.
         *("state", "memory", "jobs", "channels", "max_parallel", "grace_stop", "alerts", "retention"),
         *("listen", "listen_hosts", "console"),

@@ -153,10 +153,9 @@ class Closure:
         goes = any(change.after is None and change.role == "surplus" for change in self.draft.changes.values())
         ways = ["with `references: repoint` they would follow the keeper"] if self.keeper else []
         ways += ["with `references: capture` they would be deleted with it"] if goes else []
-        subject = "surplus" if self.keeper else "records"
-        return NotPlannable(
-            f"{rows} of {tables} {'refers' if number == 1 else 'refer'} to its {subject}; {', '.join(ways)}."
-        )
+        subject = f"to its {'surplus' if self.keeper else 'records'}; {', '.join(ways)}."
+        refers = "refers" if number == 1 else "refer"
+        return NotPlannable(f"{rows} of {tables} {refers} {subject}", f"rows of {tables} refer {subject}")
 
     def guards(self) -> tuple[ReferenceGuard, ...]:
         """Return the references as read, for a check before execution."""

@@ -12,7 +12,7 @@ from rules.binding.rule import DatasetFacts, Rule, SettingPath
 from rules.cleaning import Clean
 from rules.document.mistakes import listed, suggestion
 from rules.expressions import parse
-from rules.groups.forms import FormWords
+from rules.groups.forms import FormWords, form_words
 from rules.kinds.reconciliation import groups
 from rules.kinds.reconciliation.pairs import (
     AllColumns,
@@ -479,20 +479,26 @@ class ReconciliationRule(Rule):
         names = _in_words([self.totals.by] if self.totals else self.keys) or "date and amount"
         match form:
             case "left_only" | "right_only":
-                missing_in = self.right if form == "left_only" else self.dataset
-                return f"{missing_in} has {self._nothing_like_it}."
+                left, right = self._sides
+                return f"{right if form == 'left_only' else left} has {self._nothing_like_it}."
             case "duplicate_left" | "duplicate_right":
-                repeated_in = self.dataset if form == "duplicate_left" else self.right
+                left, right = self._sides
+                repeated_in = left if form == "duplicate_left" else right
                 repeated = self._units(form.removeprefix("duplicate_"))
                 return f"{repeated_in} has several {repeated} with the same {names}."
             case "unbalanced":
-                return f"{self.dataset} and {self.right} have different sums for the same {names}."
+                return f"{' and '.join(self._sides)} have different sums for the same {names}."
             case "ambiguous":
                 undecided = f", and {' and '.join(pair.name for pair in self.prefer)} does not decide"
                 return f"More than one pairing by {names} is possible{undecided if self.prefer else ''}."
             case "near_miss":
                 return "Neither record has a partner, but they are similar: they may belong together."
         return f"They are paired by {names}, but differ."
+
+    @property
+    def _sides(self) -> tuple[str, str]:
+        """The names of the left and the right records: their datasets, unless both are of one."""
+        return ("left", "right") if self.dataset == self.right else (self.dataset, self.right)
 
     def _units(self, side: str) -> str:
         """What is paired, in words."""
@@ -518,7 +524,7 @@ class ReconciliationRule(Rule):
     def form_words(self, form: str) -> FormWords:
         if form == "mismatch" and self._compares_only_money:
             return FormWords("amounts differ", "amount differs", "amounts differ")
-        return super().form_words(form)
+        return form_words(form, self._sides)
 
     def phrase(self, form: str, differences: Sequence[Difference]) -> str:
         """Return "currencies differ" for a mismatch of money without a difference of amounts, which are numbers."""

@@ -176,7 +176,7 @@ def sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
 @QUICK
 @given(rows=rows_of(POSTGRESQL))
 def test_postgresql_rows_come_back_whatever_is_in_them(rows: list[dict[str, Any]], postgresql: Shop) -> None:
-    """Also where the server's settings write dates, intervals, bytes and numbers in other ways."""
+    """Also where the server's settings write or read dates, intervals, bytes, numbers and arrays in other ways."""
     columns = ", ".join(f'"{name}" {kind}' for name, (kind, _) in POSTGRESQL.items())
     name = sa.make_url(postgresql.url).database
     postgresql.sql(
@@ -189,12 +189,13 @@ def test_postgresql_rows_come_back_whatever_is_in_them(rows: list[dict[str, Any]
                 "IntervalStyle = 'sql_standard'",
                 "bytea_output = 'escape'",
                 "extra_float_digits = -3",
+                "array_nulls = off",
                 "TimeZone = 'Asia/Kolkata'",
             )
         ),
     )
     with postgresql.engine.begin() as connection:
-        connection.exec_driver_sql("set DateStyle = 'ISO, YMD'; set TimeZone = 'UTC'")
+        connection.exec_driver_sql("set DateStyle = 'ISO, YMD'; set TimeZone = 'UTC'; set array_nulls = on")
         for ident, row in enumerate(rows):
             values = ", ".join(f"cast(%s as {kind})" for kind, _ in POSTGRESQL.values())
             connection.exec_driver_sql(

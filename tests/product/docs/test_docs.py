@@ -17,6 +17,7 @@ import yaml
 
 from reconcile.cli import exits
 from reconcile.cli.commands import app
+from reconcile.cli.json_shapes import SHAPES
 from reconcile.config import load
 from reconcile.findings.states import State
 from reconcile.testing.slack_server import SlackServer
@@ -117,7 +118,7 @@ def _merged(base: Any, over: Any) -> Any:
     return base | {key: _merged(base.get(key), value) for key, value in over.items()}
 
 
-def test_every_setting_is_listed_with_its_type_and_default() -> None:
+def test_every_setting_is_listed_with_its_allowed_words_and_default() -> None:
     assert sorted(documented_settings()) == sorted(settings())
 
 
@@ -127,13 +128,20 @@ def test_every_normaliser_stands_in_the_table_with_what_it_takes_and_where_it_ru
         for row in rows(ROOT / "docs" / "rules.md", "## Normalisers")
         for name in re.findall(r"`(\w+)[`:]", row[0])
     }
+    kinds = {"numbers": "decimal integer float", "instants": "instant", "instants and dates": "instant date"}
+    page = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    takes = {
+        name: set(kinds[words].split())
+        for names, words in re.findall(r"((?:`\w+`,? (?:and )?)+)takes? (numbers|instants and dates|instants)", page)
+        for name in re.findall(r"`(\w+)`", names)
+    }
     databases = {"PostgreSQL": "postgresql", "MariaDB/MySQL": "mysql", "SQLite": "sqlite", "Spark": "spark"}
     databases |= {name: dialect for dialect, name in WAREHOUSES.items()}
 
     assert set(table) == set(NORMALISERS)
-    for name, (_, _, takes, pushed) in table.items():
+    for name, (_, _, pushed) in table.items():
         exactness = NORMALISERS[name].exactness if NORMALISERS[name].sql else {}
-        assert set(takes.split(", ")) == {kind.value for kind in NORMALISERS[name].types}, name
+        assert takes.get(name, {"text"}) == {kind.value for kind in NORMALISERS[name].types}, name
         written = {databases[d] for d in databases if d in pushed} | (
             set(WAREHOUSES) if "warehouses" in pushed else set()
         )
@@ -170,16 +178,19 @@ def _commands(command: Any, words: tuple[str, ...]) -> Iterator[tuple[str, set[s
 
 def documented_options() -> dict[str, set[str]]:
     """The options in the synopsis of each command; SELECTION stands for those that many decisions share."""
-    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8").split("\n## Exit codes\n", 1)[0]
     shared = re.search(r"^SELECTION is `([^`]*)`", text, re.MULTILINE)
+    revealing = re.search(r"^.*can reveal them, with `--show`\.", text, re.MULTILINE)
     assert shared
+    assert revealing
     documented = {}
-    for line in re.findall(r"^- (`reconcile .*)$", text, re.MULTILINE):
-        for synopsis in re.findall(r"`reconcile ([^`]*)`", line.split(": ", 1)[0]):
+    for line in re.findall(r"^- (`[a-z].*)$", text, re.MULTILINE):
+        for synopsis in re.findall(r"`([^`]*)`", line.split(": ", 1)[0]):
             command = re.match(r"[a-z]+( [a-z]+)*", synopsis)
             assert command, synopsis
             assert command[0] not in documented, synopsis
             documented[command[0]] = set(_options(synopsis.replace("[SELECTION]", shared[1])))
+            documented[command[0]] |= {"--show"} if f"`{command[0]}`" in revealing[0] else set()
     return documented
 
 
@@ -191,6 +202,10 @@ def test_every_command_and_option_is_documented_and_every_documented_one_is_ther
     real = {name: options - COMMON for name, options in command_options().items()}
 
     assert documented_options() == real
+
+
+def test_the_json_in_the_help_is_that_of_commands() -> None:
+    assert [command for command in SHAPES if command not in command_options()] == []
 
 
 def test_the_options_of_every_command_are_those_of_every_command() -> None:

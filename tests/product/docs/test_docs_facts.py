@@ -13,6 +13,7 @@ import notifications
 from notifications.base import GroupNotice, Notice, RuleNotice, TroubleNotice
 from notifications.webhook import WebhookChannel, WebhookSettings
 from reconcile import plugins
+from reconcile.cli.json_shapes import SHAPES
 from reconcile.config.settings import COLUMN_TYPES, DEFAULT_MEMORY
 from reconcile.config.values import MIN_MEMORY
 from reconcile.messages import delivery, outbox
@@ -71,7 +72,7 @@ def test_the_json_of_a_run_has_the_documented_shape(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("command", "row"),
+    ("command", "name"),
     [
         ("check", "check"),
         ("explain double-payment", "explain"),
@@ -82,9 +83,8 @@ def test_the_json_of_a_run_has_the_documented_shape(tmp_path: Path) -> None:
         ("version", "version"),
     ],
 )
-def test_commands_print_the_json_that_is_documented(command: str, row: str, tmp_path: Path) -> None:
-    text = page("cli.md")
-    [shape] = re.findall(rf"^- (?:`[a-z ]+`, )*`{row}`(?:, `[a-z ]+`)*: `([^`]*)`", text, re.MULTILINE)
+def test_commands_print_the_json_that_their_help_shows(command: str, name: str, tmp_path: Path) -> None:
+    shape = SHAPES[name].split(". ")[0]
     terminal = Terminal(tmp_path)
     terminal.type("reconcile init shop && cd shop && reconcile run")
 
@@ -111,7 +111,7 @@ def test_a_webhook_sends_the_documented_document(tmp_path: Path) -> None:
     channel = WebhookChannel("hook", settings, tmp_path)
     sent, told = (json.loads(json.dumps(channel.payload(item), default=str)) for item in (notice, other_notice))
 
-    assert set(sent) == set(written) == set(told) == set(about_itself)
+    assert set(sent) == set(written) == set(told) >= set(about_itself)
     assert set(told["trouble"]) == set(about_itself["trouble"])
     assert told["headline"] == about_itself["headline"]
     assert set(sent["rules"][0]) == set(written["rules"][0])

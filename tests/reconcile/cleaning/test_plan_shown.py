@@ -3,6 +3,7 @@
 import json
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from reconcile.cleaning import shown
 from reconcile.findings.plan import Plan
+from reconcile.findings.results import most_common_reasons
 from reconcile.masking.personal import Masking
 from rules.cleaning import Caps
 from tests.reconcile.cleaning.planned_shop import PlannedShop, rule_of
@@ -208,7 +210,7 @@ def test_findings_without_a_plan_are_told_with_the_reason(shop: PlannedShop) -> 
 
     told, [printed] = here("plan"), here("plan", "--json").json
 
-    assert "not planned, 1 finding: 3 rows of `clubs` and `orders` refer to its surplus" in told.out
+    assert "not planned, 1 finding: rows of `clubs` and `orders` refer to its surplus" in told.out
     assert (printed["plan_hash"], printed["rule"]) == (None, "twins")
     assert printed["reason"].startswith("3 rows of `clubs` and `orders`")
 
@@ -241,3 +243,43 @@ def test_a_finding_of_a_rule_that_only_reports_has_no_plan(shop: PlannedShop) ->
     answer = here("plan", "--finding", finding)
 
     assert (answer.code, "which does not clean" in answer.err) == (2, True)
+
+
+def test_reasons_beyond_the_five_most_common_are_one_number() -> None:
+    reasons = Counter({f"reason {n}": 10 - n for n in range(7)})
+
+    shown = most_common_reasons(reasons)
+
+    assert list(shown)[:5] == [f"reason {n}" for n in range(5)]
+    assert shown["other reasons; `reconcile plan` names them"] == 9
+    assert sum(shown.values()) == reasons.total()
+
+
+def test_a_source_that_refuses_or_fails_hides_no_plans_of_other_rules(shop: PlannedShop) -> None:
+    """The plans of all other rules are shown, the JSON is one whole document, and the exit code tells of it."""
+    rules = "  seen: {kind: duplicates, dataset: view, key: [email], clean: {action: delete}}\n  twins:\n"
+    view = "rules:\n" + rules
+    table = "  view: {source: views, table: customers, id: id}\nrules:\n"
+    text = CONFIG.replace("CLEAN", MERGE).replace("rules:\n  twins:\n", view).replace("rules:\n", table, 1)
+    sources = 'sources: {views: {type: sql, url: "sqlite:///views.db"}, '
+    here = Project(shop.folder).write(text.replace("sources: {", sources).replace("[twins,", "[seen, twins,"))
+    with sqlite3.connect(shop.folder / "views.db") as connection:
+        connection.executescript(f"{TABLES} alter table customers rename to people;")
+        connection.executescript("create view customers as select * from people;")
+    connection.close()
+    assert here("run").code in (0, 4)
+
+    as_json, as_text = here("plan", "--json"), here("plan")
+    (shop.folder / "views.db").unlink()
+    (shop.folder / "views.db").mkdir()
+    unreachable = here("plan", "--json")
+
+    seen, twin = as_json.json
+    assert (seen["rule"], seen["plan_hash"], as_json.code) == ("seen", None, 4)
+    assert "is a view. Nothing is cleaned there" in seen["reason"]
+    assert (twin["rule"], len(twin["plan_hash"])) == ("twins", 64)
+    assert twin["plan_hash"] in as_text.out
+    assert "not planned, 1 finding: customers of source 'views' is a view." in as_text.out
+    assert as_text.code == 4
+    assert [plan["plan_hash"] for plan in unreachable.json] == [None, twin["plan_hash"]]
+    assert unreachable.code == 3

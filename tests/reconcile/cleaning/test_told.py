@@ -16,6 +16,7 @@ from reconcile.coordination import pauses
 from reconcile.messages import between
 from reconcile.people import tokens
 from reconcile.views import plans
+from tests.support.cli import Project
 from tests.support.web import Browser, cheap_hashes, site_of
 from tests.support.world import ALONE, TWO, World
 
@@ -349,3 +350,25 @@ def test_a_new_plan_is_announced_when_the_one_that_one_of_two_people_approved_is
     assert (counts["awaiting"], counts["stale"]) == (2, 1)
     assert told(world) == counts
     assert world.findings() == {world.only(): "awaiting_approval"}
+
+
+def test_a_plan_that_is_void_since_its_table_changed_does_not_blame_the_configuration(tmp_path: Path) -> None:
+    table = "create table customers (id integer primary key, email text)"
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as shop:
+        shop.executescript(f"{table}; insert into customers values (1, 'a@x'), (2, 'a@x');")
+        here = Project(tmp_path).write(
+            """
+            sources: {shop: {type: sql, url: "sqlite:///shop.db"}}
+            datasets: {customers: {source: shop, table: customers, id: id}}
+            rules: {twins: {kind: duplicates, dataset: customers, key: [email], clean: {action: delete}}}
+            channels: {people: {type: file, path: messages.txt}}
+            """
+        )
+        here("run")
+        here("approve", here("findings", "--json").json[0]["id"], "--later", "--over-limit")
+        shop.executescript("alter table customers add column phone text;")
+        here("run")
+
+    message = (tmp_path / "messages.txt").read_text(encoding="utf-8")
+    assert "1 void because the configuration or a table changed" in message
+    assert "The plan is void: its table, or a reference to it, changed since it was planned" in message

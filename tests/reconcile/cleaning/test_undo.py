@@ -24,7 +24,8 @@ from reconcile.decisions.refusals import NothingProposed
 from reconcile.findings.plan import Plan
 from reconcile.findings.states import PlanState
 from tests.reconcile.cleaning.customer_shop import CustomerShop, job
-from tests.support.shop import LOCAL
+from tests.support.cli import Project
+from tests.support.shop import LOCAL, Shop
 from tests.support.world import DELETE, TWO, World, commit_unanswered
 
 pytestmark = pytest.mark.slow
@@ -599,3 +600,50 @@ def test_what_was_taken_back_is_proposed_under_the_edited_key_when_a_person_reop
     [new] = [name for name in world.findings() if name != undone]
 
     assert world.findings()[new] == "awaiting_approval"
+
+
+ROUNDED = """\
+version: 1
+sources: {shop: {type: sql, url: "URL"}}
+datasets: {customers: {source: shop, table: customers, id: id}}
+rules:
+  twins: {kind: duplicates, dataset: customers, key: [email], clean: {action: delete}, limits: {share: 100%}}
+"""
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(
+    ("column", "value", "narrow"),
+    [
+        ("numeric(10,4)", "2.5001", "numeric(10,2)"),
+        ("numeric(10,4)[]", "{2.5001}", "numeric(10,2)[]"),
+        ("timestamp", "2026-01-02 03:04:05.6", "timestamp(0)"),
+        ("timestamptz", "2026-01-02 03:04:05.6+00", "timestamptz(0)"),
+        ("time", "03:04:05.6", "time(0)"),
+        ("interval", "1 day 00:00:05.6", "interval(0)"),
+        ("interval", "1 mon 2 days", "interval year to month"),
+    ],
+)
+def test_a_column_that_was_narrowed_since_stops_the_undo_instead_of_rounding_its_value(
+    postgres_url: str, tmp_path: Path, column: str, value: str, narrow: str
+) -> None:
+    """A wider column takes the value; in a narrower one, nothing is undone and the sentence names the column."""
+    shop = Shop(postgres_url, tmp_path)
+    shop.sql(
+        f"CREATE TABLE customers (id int PRIMARY KEY, email text, amount {column})",
+        f"INSERT INTO customers VALUES (1, 'a@x', NULL), (2, 'a@x', '{value}')",
+    )
+    here = Project(tmp_path).write(ROUNDED.replace("URL", postgres_url))
+    here("run")
+    [finding] = here("findings", "--json").json
+    assert here("approve", finding["id"]).code == 0
+    shop.sql(f"ALTER TABLE customers ALTER amount TYPE {narrow}")
+
+    refused = here("undo", finding["id"])
+    shop.sql(f"ALTER TABLE customers ALTER amount TYPE {column}")
+    undone = here("undo", finding["id"])
+
+    assert (refused.code, undone.code) == (4, 0)
+    assert "does not hold what was written (amount)" in refused.said
+    assert shop.sql(f"SELECT amount::text = '{value}' FROM customers WHERE id = 2") == [(True,)]
+    shop.close()

@@ -142,6 +142,18 @@ def test_a_filter_that_names_nothing_is_told_with_what_there_is(shop: Project) -
     in_words(shop("findings", "--limit", "0"), 2, "--limit", lines=4)
 
 
+def test_show_says_what_to_do_about_an_open_finding(shop: Project) -> None:
+    [finding, *_] = shop("findings", "--rule", "twin", "--json").json
+
+    shown = shop("show", finding["id"])
+
+    name = finding["id"]
+    step = (
+        f"reconcile handle {name} if it was dealt with elsewhere, or reconcile dismiss {name} if it is not a duplicate"
+    )
+    assert shown.err.splitlines()[-1] == f"Next: {step}"
+
+
 def test_a_decision_without_findings_names_only_what_it_takes(shop: Project) -> None:
     assert "--plan-file" not in shop("dismiss").err
     assert "--plan-file" in shop("approve").err

@@ -206,6 +206,37 @@ def test_a_column_that_is_missing_is_told_alike_by_check_and_run_with_the_line_o
     assert f"could not check agree: {text}" in dry.out
 
 
+@pytest.mark.parametrize(
+    ("source", "dataset", "rule", "told"),
+    [
+        ("root: exports", "", "", "source s: reconcile.yaml:2:28: Source 's' cannot be opened"),
+        ("root: .", "path: order.csv", "", "dataset d: reconcile.yaml:4:3: Source 's' has no file order.csv"),
+        ("root: .", "columns: {amount: integer}", "", "dataset d: reconcile.yaml:4:13: 0 of 2 values of `amount`"),
+        ("root: .", "pii: [name]", "", "rule r: reconcile.yaml:4:3: Rule 'r' does not fit dataset `d`: `pii`"),
+        (
+            "root: .",
+            "where: amout > 1",
+            "",
+            "rule r: reconcile.yaml:4:3: Rule 'r' does not fit dataset `d`: The dataset's",
+        ),
+        ("root: .", "", "where: amout > 1", "rule r: reconcile.yaml:6:47: Rule 'r' does not fit dataset `d`: where:"),
+    ],
+)
+def test_check_tells_where_the_file_has_the_setting_that_is_wrong(
+    shop: Project, source: str, dataset: str, rule: str, told: str
+) -> None:
+    place = "" if dataset.startswith("path") else "path: orders.csv, "
+    shop.write(
+        f"version: 1\nsources: {{s: {{type: files, {source}}}}}\ndatasets: {{d: {{source: s, {place}\n"
+        f"  {dataset}}}}}\nrules:\n  r: {{kind: duplicates, dataset: d, key: all, {rule}}}\n"
+    )
+
+    checked = shop("check", "--quiet")
+
+    assert f"error  {told}" in checked.said
+    assert checked.code in {2, 3}
+
+
 def test_a_source_that_failed_beside_a_rule_that_does_not_fit_is_worth_another_run(tmp_path: Path) -> None:
     (tmp_path / "bank.csv").write_text("id,ref,amount\n1,A,10\n")
     (tmp_path / "ledger.csv").write_text("id,ref,amount\n1,A,10,more\n")

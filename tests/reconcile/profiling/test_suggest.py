@@ -251,6 +251,15 @@ def test_a_table_of_postgresql_is_profiled(tmp_path: Path, postgres_url: str) ->
     assert project("check").code == 0
     assert found(project) == [{"s33", "s99"}]
 
+    project.write(head)
+    by_source, by_url = project("suggest", "shop"), project("suggest", f"{postgres_url}?application_name=pw-1")
+
+    assert (by_source.code, by_url.code) == (0, 0)
+    assert "id: [place, seat]" in lines(by_source), "a source needs no rules yet"
+    assert by_url.out.splitlines()[3] == '  sql: {type: sql, url: "${secret:DATABASE_URL}"}'
+    assert "pw-1" not in by_url.said
+    assert "id: [place, seat]" in lines(by_url)
+
 
 # Ids, types and names
 
@@ -435,12 +444,13 @@ def test_an_unknown_target_gets_one_sentence(tmp_path: Path) -> None:
         "rules: {r: {kind: duplicates, dataset: people, key: all}}\n"
     )
 
-    answers = [project("suggest", name) for name in ("peple", "gone.csv", "notes.doc")]
+    answers = [project("suggest", name) for name in ("peple", "gone.csv", "notes.doc", "postgressql://me:pw-1@h/d")]
 
-    assert [answer.code for answer in answers] == [2, 2, 2]
+    assert [answer.code for answer in answers] == [2, 2, 2, 2]
     assert "There is no dataset or source 'peple'; did you mean `people`?" in answers[0].err
-    assert "'gone.csv' is not a dataset or source of the configuration, nor a file" in answers[1].err
+    assert "'gone.csv' is not a dataset or source of the configuration, a file, or a database URL" in answers[1].err
     assert "'notes.doc' is not a file of a known type" in answers[2].err
+    assert answers[3].err == "'postgressql://' is not a supported database; did you mean 'postgresql://'?\n"
 
 
 def test_suggesting_writes_nothing(tmp_path: Path) -> None:

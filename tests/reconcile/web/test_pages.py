@@ -124,6 +124,7 @@ def test_a_rule_shows_its_definition_its_numbers_and_when_people_mostly_reject_i
     assert "0 confirmed, 0 rejected" in before
     assert "0 confirmed, 4 rejected" in after
     assert "People rejected 4 of 4 findings of this rule" in after
+    assert "0 % of 4" in browser.get("/rules").text
     [listed] = shop.world.command("rules", "--json").json
     assert (listed["rejected"], listed["precision"], listed["waiting"]) == (4, 0.0, 8)
     assert listed["seconds_to_decision"] >= 0

@@ -109,6 +109,28 @@ def test_a_list_in_a_dataset_gives_the_findings_of_the_same_list_in_yaml(rule: d
         assert inline[1] != office.found(by_engine, state=f"without-{engine}")[1]
 
 
+@pytest.mark.parametrize("excepted", [LISTED, [["1", {"more": "2"}]]], ids=["listed", "inline"])
+def test_a_list_is_no_part_of_a_key_of_every_column_of_several_datasets(excepted: Any, tmp_path: Path) -> None:
+    """The columns of the list were looked for among the names of the compared datasets: the rule failed."""
+    (tmp_path / "people.csv").write_text("id,email\n1,a@x\n3,b@x\n")
+    (tmp_path / "more.csv").write_text("id,email\n2,a@x\n4,b@x\n")
+    (tmp_path / "known.csv").write_text("first_id,second_id\n1,2\n")
+    datasets = {
+        "people": {"source": "files", "path": "people.csv", "id": "id"},
+        "more": {"source": "files", "path": "more.csv", "id": "id"},
+        "known_different": {"source": "files", "path": "known.csv"},
+    }
+    of_more = {**LISTED, "columns": ["first_id", {"more": "second_id"}]} if excepted is LISTED else excepted
+    rule = {"kind": "duplicates", "datasets": ["people", "more"], "key": "all", "except": of_more}
+    files = {"sources": {"files": {"type": "files"}}, "datasets": datasets, "rules": {"twins": rule}}
+    project = Project(tmp_path).write(json.dumps(files))
+
+    checked, report = project("check"), project("run", "--json")
+
+    assert (checked.code, report.code) == (0, 0), checked.said + report.said
+    assert [finding["key"] for finding in project("findings", "--json").json] == [{"email": "b@x"}]
+
+
 def test_each_run_reads_the_list_again_and_counts_the_rows_that_are_no_pair(office: Office) -> None:
     rule = {"except": LISTED}
     office.list(("1", "2"))

@@ -453,6 +453,29 @@ def test_what_one_dataset_masks_the_other_may_not_show(tmp_path: Path, pii: str,
     assert Command(tmp_path, "check").end().code == 0
 
 
+def test_the_sides_of_a_dataset_that_is_compared_with_itself_are_called_left_and_right(tmp_path: Path) -> None:
+    """A record without a partner was "missing in postings", where it is."""
+    (tmp_path / "postings.csv").write_text(
+        "id,ref,side,amount\n1,A,debit,10\n2,A,credit,10\n3,B,credit,7\n4,C,debit,5\n"
+    )
+    postings = {"source": "files", "path": "postings.csv", "id": "id", "columns": {"amount": "decimal"}}
+    where = {"left": "side = 'debit'", "right": "side = 'credit'"}
+    rule = {"kind": "reconciliation", "left": "postings", "right": "postings", "where": where, "key": ["ref"]}
+    configuration = {
+        "sources": {"files": {"type": "files"}},
+        "datasets": {"postings": postings | {"money": {"amount": "amount", "currency": "EUR"}}},
+        "rules": {"balanced": rule},
+    }
+    (tmp_path / "reconcile.yaml").write_text(json.dumps(configuration))
+
+    ran, listed = Command(tmp_path, "run").end(), Command(tmp_path, "findings").end()
+
+    assert ran.code == 0, ran.err
+    assert "1 missing in right, 1 missing in left" in ran.out
+    assert "(missing in right 5.00, missing in left -7.00)" in ran.out
+    assert "missing in postings" not in ran.out + listed.out
+
+
 @pytest.mark.server
 def test_columns_that_differ_only_in_case_are_refused_where_duckdb_would_confuse_them(tmp_path: Path) -> None:
     scratch = scratch_database(POSTGRES)
