@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rules import values as sums
 from rules.engines import answers
@@ -20,7 +21,7 @@ from rules.groups.builder import GroupBuilder
 from rules.groups.group import DuplicateGroup, in_order
 from rules.groups.ids import identified
 from rules.groups.money import money_at_risk
-from rules.kinds.similar.bound import BoundSimilar
+from rules.kinds.similar.bound import BoundSimilar, SimilarSide
 from rules.kinds.similar.clusters import Constraints
 from rules.kinds.similar.encoded import Places
 from rules.kinds.similar.evidence import Evidence
@@ -58,11 +59,12 @@ class SimilarGrouping(GroupBuilder):
             expected_precision=float(rule.threshold),
             max_block=rule.max_block,
         )
-        sides = zip(self.bound.sides, self.tables, strict=True)
-        tables = [compared(side, table) for side, table in sides]
+        answers_of = list(zip(self.bound.sides, self.tables, strict=True))
+        tables = [compared(side, table) for side, table in answers_of]
+        ids = [_ids(side, table) for side, table in answers_of]
         if not rule.one_to_one:
-            tables = [_together(tables)]
-        return Matching(Records.of(tables, settings), settings)
+            tables, ids = [_together(tables)], [pa.chunked_array(ids)]
+        return Matching(Records.of(tables, settings, ids), settings)
 
     def groups(self) -> Iterator[DuplicateGroup]:
         """Yield the groups in order."""
@@ -194,6 +196,14 @@ def _place(record: Record) -> int:
 def _value(value: pa.Scalar) -> Value:
     plain: Value = value.as_py()
     return plain
+
+
+def _ids(side: SimilarSide, table: pa.Table) -> pa.Array:
+    """Return the id of each record as one text; records without id that are equal need no order."""
+    texts = [table[name].cast(pa.string()).combine_chunks() for name in side.relation.id]
+    if not texts:
+        return pa.nulls(len(table), pa.string())
+    return pc.binary_join_element_wise(*texts, "\x1f", null_handling="replace")
 
 
 def _together(tables: Sequence[pa.Table]) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
 from typing import ClassVar, Literal
 
@@ -77,6 +77,10 @@ class SimilarRule(GroupedRule):
         for name in self.compare:
             own = {dataset: self.columns.get(dataset, {}).get(name, name) for dataset in self.member_datasets}
             yield ("compare", name), {dataset: (column,) for dataset, column in own.items()}
+
+    def read_by_meaning(self, dataset: str) -> Collection[str]:
+        given = self.columns.get(dataset, {})
+        return {given.get(name, name) for name in self.compare}
 
     @property
     def by_records(self) -> bool:
