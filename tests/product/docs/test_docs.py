@@ -106,7 +106,9 @@ def _whole(block: Block) -> str:
     }
     if kind == "similar":
         customers = {"source": "shop", "table": "customers", "id": "id"}
-        return json.dumps(BASE | {"datasets": {"customers": customers}, "rules": {"example": {"kind": kind} | document}})
+        return json.dumps(
+            BASE | {"datasets": {"customers": customers}, "rules": {"example": {"kind": kind} | document}}
+        )
     if kind == "reconciliation":
         compared = {"kind": kind, "left": "left", "right": "right"} | document
         names = (compared["left"], compared["right"])
