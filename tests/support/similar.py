@@ -13,9 +13,7 @@ from rules.values import Type, Value
 from tests.support.rules import Rows
 
 SLOT = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
-TYPES = dict.fromkeys(("id", "name", "email", "phone", "born", "city", "note"), Type.TEXT) | {
-    "balance": Type.DECIMAL
-}
+TYPES = dict.fromkeys(("id", "name", "email", "phone", "born", "city", "note"), Type.TEXT) | {"balance": Type.DECIMAL}
 COMPARE = {"name": "name", "email": "email", "phone": "phone", "born": "date"}
 _NAMES = "Iris Holm, Bela Varga, Tom Ayers, Lena Kraus, Igor Petrov, Maya Singh, Omar Haddad, Sara Lund"
 Row = dict[str, Value]

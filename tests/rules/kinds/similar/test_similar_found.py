@@ -38,7 +38,7 @@ def test_a_record_written_differently_is_found_and_says_what_it_shares() -> None
 def test_the_order_of_rows_changes_nothing() -> None:
     expected = [(group.members, group.key, group.links) for group in groups([*PEOPLE, THIRD])]
 
-    for seed in range(5):
+    for seed in range(3):
         rows = [*PEOPLE, THIRD]
         random.Random(seed).shuffle(rows)
         assert [(group.members, group.key, group.links) for group in groups(rows)] == expected
