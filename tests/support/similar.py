@@ -39,12 +39,21 @@ STRANGERS = [person(f"s{number}", name) for number, name in enumerate(_NAMES.spl
 PEOPLE = [*STRANGERS, ADA, TWIN]
 
 
-def detect(rows: Sequence[Row] | Mapping[str, Sequence[Row]], *, data: Any = None, **settings: Any) -> Detection:
-    """What a rule finds in rows, or in the rows of several datasets by name; `data` are settings of the datasets."""
+def detect(
+    rows: Sequence[Row] | Mapping[str, Sequence[Row]],
+    *,
+    data: Any = None,
+    types: Mapping[str, Mapping[str, Type]] | None = None,
+    **settings: Any,
+) -> Detection:
+    """What a rule finds in rows, or in the rows of several datasets by name.
+
+    `data` are settings of the datasets, `types` those of columns by dataset where they are not as usual.
+    """
     of_dataset = rows if isinstance(rows, Mapping) else {"things": rows}
     names = {"datasets": list(of_dataset)} if isinstance(rows, Mapping) else {"dataset": "things"}
     rule = SimilarRule.model_validate({"name": "twins", "compare": COMPARE} | names | settings)
-    given = {name: _rows(own, data or {}) for name, own in of_dataset.items()}
+    given = {name: _rows(own, (types or {}).get(name, {}), data or {}) for name, own in of_dataset.items()}
     relations = {name: replace(own.relation(), dataset=name) for name, own in given.items()}
     fitted = FittedSimilar.of(rule, relations)
     return fitted.detect({name: own.streamed() for name, own in given.items()}, SLOT)
@@ -61,6 +70,6 @@ def ids(rows: Sequence[Row] | Mapping[str, Sequence[Row]], **settings: Any) -> l
     return [[member.id[0] for member in group.members] for group in groups(rows, **settings)]
 
 
-def _rows(rows: Sequence[Row], settings: Mapping[str, Any]) -> Rows:
+def _rows(rows: Sequence[Row], types: Mapping[str, Type], settings: Mapping[str, Any]) -> Rows:
     columns = dict.fromkeys(name for row in rows for name in row)
-    return Rows({name: TYPES.get(name, Type.TEXT) for name in columns}, rows, **settings)
+    return Rows({name: types.get(name, TYPES.get(name, Type.TEXT)) for name in columns}, rows, **settings)

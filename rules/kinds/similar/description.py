@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def because(rule: SimilarRule) -> str:
-    """Return why its records belong together: "They are so alike in name and phone that they are probably the same."."""
+    """Return why its records belong together: "They are so alike in name that they are probably the same."."""
     return f"They are so alike in {_listed(rule.compare)} that they are probably the same."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 from decimal import Decimal
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from rules.engines.base import MoneyColumns, Skipped, Unanswerable
 from rules.kinds.base import DoesNotFit
+from rules.values import Type
 from tests.support.similar import ADA, COMPARE, PEOPLE, STRANGERS, TWIN, detect, groups, ids, person
 
 RENAMED = {"shop": {"name": "full_name", "phone": "telephone"}}
@@ -123,6 +125,20 @@ def test_columns_with_other_names_are_compared_across_datasets() -> None:
 
     assert [(member.dataset, member.id) for member in group.members] == [(None, ("a1",)), ("shop", ("7",))]
     assert set(COMPARE) <= set(group.surplus[0].values)
+
+
+@pytest.mark.parametrize("one_to_one", [False, True])
+def test_a_column_can_be_a_date_in_one_dataset_and_a_text_or_an_instant_in_another(one_to_one: bool) -> None:
+    day = dt.date(1985, 12, 10)
+    crm = [row | {"born": dt.date(1950 + number, 1, 2)} for number, row in enumerate(STRANGERS)] + [ADA | {"born": day}]
+    instant = dt.datetime(1985, 12, 10, 9, tzinfo=dt.UTC)
+
+    for born, kind in (("1985-12-10", Type.TEXT), (instant, Type.INSTANT)):
+        types = {"crm": {"born": Type.DATE}, "shop": {"born": kind}}
+        [group] = groups({"crm": crm, "shop": [TWIN | {"born": born}]}, types=types, one_to_one=one_to_one)
+
+        [link] = group.links
+        assert "born is the same" in str(link.detail)
 
 
 def test_ids_that_are_equal_in_two_datasets_are_two_records() -> None:
