@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
@@ -16,10 +17,11 @@ _STEPS: Mapping[ColumnRole, tuple[str, ...]] = {
     ColumnRole.IBAN: ("alnum", "upper"),
     ColumnRole.POSTCODE: ("alnum", "upper"),
     ColumnRole.DOCUMENT: ("docno",),
-    **dict.fromkeys(
-        (ColumnRole.GIVEN_NAME, ColumnRole.SURNAME, ColumnRole.NAME, ColumnRole.STREET, ColumnRole.TEXT), _OF_TEXT
-    ),
+    ColumnRole.NAME: ("name",),
+    ColumnRole.STREET: ("address",),
+    **dict.fromkeys((ColumnRole.GIVEN_NAME, ColumnRole.SURNAME, ColumnRole.TEXT), _OF_TEXT),
 }
+_COMPANIES = re.compile(r"(.* )?(company|firm|firma|organi[sz]ation|employer|business|unternehmen)( names?)?")
 _MOST_OF_ROLE = 3
 
 
@@ -125,4 +127,6 @@ def _combinations(
 def _steps(column: ProfiledColumn, role: ColumnRole) -> tuple[str, ...]:
     if column.type is Type.INSTANT:
         return ("day",)
+    if role is ColumnRole.TEXT and _COMPANIES.fullmatch(column.words):
+        return ("company",)
     return _STEPS.get(role, ()) if column.type is Type.TEXT else ()

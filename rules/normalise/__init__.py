@@ -3,6 +3,7 @@
 `NORMALISERS` holds all of them by name; third parties add theirs through `register`.
 """
 
+from rules.normalise.address import ADDRESS
 from rules.normalise.chain import (
     chain_function,
     chain_sql,
@@ -12,13 +13,15 @@ from rules.normalise.chain import (
     never_empty,
     normalise,
 )
+from rules.normalise.company import COMPANY
 from rules.normalise.contact import CONTACT
 from rules.normalise.normaliser import NORMALISERS, Exactness, Normaliser, register, weakest
 from rules.normalise.numbers import NUMBERS
+from rules.normalise.person import PERSON
 from rules.normalise.text import TEXT
 from rules.normalise.times import TIMES
 
-for _normaliser in (*TEXT, *CONTACT, *NUMBERS, *TIMES):
+for _normaliser in (*TEXT, *CONTACT, *PERSON, *COMPANY, *ADDRESS, *NUMBERS, *TIMES):
     register(_normaliser)
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rules.document.mistakes import RuleError
@@ -22,8 +22,14 @@ def _normaliser(step: Step) -> Normaliser:
     return NORMALISERS[step.name]
 
 
+_NAMES = ("name", "nickname", "company", "address")
 _CHANGES_ORDER = {"lower", "upper", "casefold", "nfkc", "unaccent", "translit", "strip_zeros", "docno"}
 """Steps that can change the order of words, or make two of them equal."""
+_SORTED: Mapping[str, set[str]] = {
+    "words": _CHANGES_ORDER,
+    **{name: {"translit", "strip_zeros"} for name in _NAMES},
+}
+"""Steps that sort words, each with the steps that may not follow it."""
 
 
 def chain_type(column_type: Type, steps: Sequence[Step]) -> Type:
@@ -31,8 +37,10 @@ def chain_type(column_type: Type, steps: Sequence[Step]) -> Type:
     kind = column_type
     for number, step in enumerate(steps):
         normaliser = _normaliser(step)
-        if step.name in _CHANGES_ORDER and any(earlier.name == "words" for earlier in steps[:number]):
-            raise RuleError(f"`{step.name}` changes words that `words` has already sorted; write it before `words`.")
+        if first := next((s.name for s in steps[:number] if step.name in _SORTED.get(s.name, ())), None):
+            raise RuleError(
+                f"`{step.name}` changes words that `{first}` has already sorted; write it before `{first}`."
+            )
         try:
             normaliser.check(step.argument)
         except ValueError as error:
@@ -77,7 +85,7 @@ def normalise(value: Value, steps: Sequence[Step], timezone: str = "UTC") -> Val
     return chain_function(steps, timezone)(value)
 
 
-_STRIPS = {"trim", "squeeze", "alnum", "digits", "letters", "docno", "words"}
+_STRIPS = {"trim", "squeeze", "alnum", "digits", "letters", "docno", "words", *_NAMES}
 _STAYS_STRIPPED = {*_STRIPS, "lower", "upper", "casefold", "unaccent", "strip_zeros", "prefix", "suffix", "translit"}
 
 
@@ -93,7 +101,15 @@ def never_empty(steps: Sequence[Step]) -> bool:
     return bool(steps) and steps[-1].name in ("email", "mailbox", "phone")
 
 
-_LEAVES = {"digits": "1", "letters": "a", "alnum": "a1", "docno": "a1", "words": "a1", "phone": "1"}
+_LEAVES = {
+    "digits": "1",
+    "letters": "a",
+    "alnum": "a1",
+    "docno": "a1",
+    "words": "a1",
+    "phone": "1",
+    **dict.fromkeys(_NAMES, "a1"),
+}
 _READS = {**_LEAVES, "email": "@", "mailbox": "@"}
 
 

@@ -16,6 +16,11 @@ _NORMALISER_HINTS: Mapping[str, str] = {
     **dict.fromkeys(
         ("sort", "tokens", "token_sort", "sort_words", "fingerprint"), "use `words`, as in [unaccent, casefold, words]"
     ),
+    **dict.fromkeys(("ascii", "anyascii", "unidecode", "romanize", "transliterate"), "use `translit: latin`"),
+    **dict.fromkeys(("person", "surname", "honorifics", "titles"), "use `name`"),
+    **dict.fromkeys(("given_name", "nicknames", "diminutives"), "use `nickname`"),
+    **dict.fromkeys(("legal_form", "legal_forms", "organisation", "organization"), "use `company`"),
+    **dict.fromkeys(("street", "streets", "postal"), "use `address`"),
     **dict.fromkeys(("lcase", "tolower"), "use `lower` or `casefold`"),
     **dict.fromkeys(("ucase", "toupper"), "use `upper`"),
     **dict.fromkeys(("date", "date_trunc"), "use `day`, `month`, `quarter` or `year`"),

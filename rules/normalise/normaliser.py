@@ -50,7 +50,7 @@ class Normaliser:
     type makes the SQL form differ; `stays_ascii(argument)` is True if ASCII input gives ASCII output, on which a later
     step may rely. `version` rises with a release that changes some result: findings of rules that use it are then
     followed by their records. `words` say for people how a value is compared after it, like "in lower case"; `{}` is
-    the argument.
+    the argument. `words_of(argument)` gives others for an argument that has its own.
     """
 
     name: str
@@ -65,6 +65,7 @@ class Normaliser:
     version: int = 1
     fills: bool = False
     words: str = ""
+    words_of: Callable[[Any], str | None] = lambda _: None
 
     def takes(self, argument: Any) -> Mapping[Type, Type]:
         """Return the types of values that it takes with that argument, each with the type of the result."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from rules.models import lookups
 from rules.models.lookups import Lookup, LookupTable
+from rules.normalise.latin import latin
 from rules.normalise.normaliser import Exactness, Normaliser, built_in, no_argument
 from rules.values import Type, Value
 from rules.values.normal_forms import normalised, visible
@@ -96,6 +97,9 @@ def _spelled_out(match: re.Match[str]) -> str:
     return spelling.upper() if spelling[0].isupper() and neighbour.isupper() else spelling
 
 
+_TRANSLITERATIONS: Mapping[str, Callable[[str], str]] = {"de": german, "latin": latin}
+
+
 def _filtered(text: str, categories: str) -> str:
     return "".join(c for c in visible(text) if unicodedata.category(c)[0] in categories)
 
@@ -168,9 +172,9 @@ def _is_count(argument: Any) -> bool:
     return isinstance(argument, int) and not isinstance(argument, bool) and 1 <= argument <= MOST_CHARACTERS
 
 
-def _check_language(argument: Any) -> None:
-    if argument != "de":
-        raise ValueError("takes the language of the texts, which can be de, like `translit: de`")
+def _check_spelling(argument: Any) -> None:
+    if argument not in _TRANSLITERATIONS:
+        raise ValueError("takes de for German umlauts, or latin for all scripts, like `translit: latin`")
 
 
 def _check_map(argument: Any) -> None:
@@ -280,12 +284,13 @@ TEXT = (
     ),
     Normaliser(
         "translit",
-        lambda value, _argument, _timezone: german(value),
+        lambda value, argument, _timezone: _TRANSLITERATIONS[argument](value),
         _TEXT,
-        _check_language,
+        _check_spelling,
         built_in("translit"),
         _ALL_ASCII,
         words="with ä, ö, ü and ß as ae, oe, ue and ss",
+        words_of=lambda argument: "in plain Latin letters" if argument == "latin" else None,
     ),
     Normaliser(
         "map",

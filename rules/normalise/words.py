@@ -17,7 +17,8 @@ def in_words(steps: Sequence[Step]) -> str:
 def _step(step: Step) -> str:
     if isinstance(step.argument, (Lookup, LookupTable)):
         return step.argument.words
-    words = NORMALISERS[step.name].words
+    normaliser = NORMALISERS[step.name]
+    words = normaliser.words_of(step.argument) or normaliser.words
     if not words:
         return f"after `{step.name}`" if step.argument is None else f"after `{step.name}: {step.argument}`"
     arguments = step.argument if isinstance(step.argument, list | tuple) else (step.argument,)

@@ -23,7 +23,19 @@ BY_WORDS = ("alnum", "docno")
 """Normalisers that apply to each run of words of a text, if they are its last."""
 SHORTEST = 4
 """Letters and digits of a value that is looked for in texts: shorter ones are in many texts by chance."""
-_MIXES_WORDS = {*BY_WORDS, "digits", "letters", "words", "email", "mailbox", "phone"}
+_MIXES_WORDS = {
+    *BY_WORDS,
+    "digits",
+    "letters",
+    "words",
+    "email",
+    "mailbox",
+    "phone",
+    "name",
+    "nickname",
+    "company",
+    "address",
+}
 _FORM = "a column, as {column: [normaliser, …]}, or as {left: [column, normaliser, …], right: [column, …]}"
 
 

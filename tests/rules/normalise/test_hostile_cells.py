@@ -20,7 +20,7 @@ FORMS: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
 SIZE = 40_000
 MARKS = "\u0301\u0316"
 """Two marks in the wrong order: each pair costs a library that sorts by insertion the whole run."""
-ARGUMENTS = {"prefix": 3, "suffix": 3, "phone": "DE", "regex": (r"\s+$", ""), "map": {"a": "b"}}
+ARGUMENTS = {"translit": "latin", "prefix": 3, "suffix": 3, "phone": "DE", "regex": (r"\s+$", ""), "map": {"a": "b"}}
 CELLS = {
     "marks": "e" + MARKS * SIZE,
     "marks without a class of their own": "\u0f73\u0301\uff9e" * SIZE,
@@ -33,6 +33,9 @@ CELLS = {
     "groups of digits": "9-9." * (SIZE // 2),
     "blanks": " \t" * SIZE + "x",
     "signs": "+-" * SIZE,
+    "single letters": "a. b/" * SIZE,
+    "titles": "dr. med. " * (SIZE // 4),
+    "units": "apt # " * SIZE,
     "dates": "2020-01-01T" * (SIZE // 8),
 }
 
