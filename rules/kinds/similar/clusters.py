@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import heapq
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,8 @@ PairBits = Callable[[Places, Places], NDArray[np.float64]]
 """Log odds of pairs in bits."""
 
 _LARGEST = 400
-"""A component of more records is taken apart at higher probabilities first."""
+"""In a component of more records, only candidates are scored; other pairs count as `_ABSENT`."""
+_ABSENT = -6.0
 _CAP = 12.0
 """Bits that one pair counts at most, for or against."""
 
@@ -32,14 +34,15 @@ class Constraints:
 def clusters(
     first: Places,
     second: Places,
-    bits: NDArray[np.float64],
+    candidates: tuple[Places, Places],
     records: int,
     score: PairBits,
     constraints: Constraints = Constraints(),
 ) -> Iterator[Places]:
     """Yield the clusters of two or more records, each in ascending order, in the order of their first records.
 
-    The pairs are those above the threshold, with their log odds in excess of it. `score` gives the same of any pairs.
+    `first` and `second` are the pairs above the threshold, and `candidates` all that were compared. `score` gives the
+    log odds of any pairs in excess of the threshold.
     """
     together = np.asarray(sorted(constraints.together), dtype=np.int64).reshape(-1, 2)
     graph_first = np.concatenate([first, together[:, 0]])
@@ -48,7 +51,7 @@ def clusters(
         if len(members) == 2 and not constraints.apart:
             yield members
         else:
-            yield from _inside(members, first, second, bits, score, constraints)
+            yield from _inside(members, candidates, score, constraints)
 
 
 def _components(first: Places, second: Places, records: int) -> list[Places]:
@@ -62,16 +65,11 @@ def _components(first: Places, second: Places, records: int) -> list[Places]:
 
 
 def _inside(
-    members: Places,
-    first: Places,
-    second: Places,
-    bits: NDArray[np.float64],
-    score: PairBits,
-    constraints: Constraints,
+    members: Places, candidates: tuple[Places, Places], score: PairBits, constraints: Constraints
 ) -> Iterator[Places]:
     """Yield the clusters inside a component."""
     if len(members) > _LARGEST:
-        yield from _taken_apart(members, first, second, bits, score, constraints)
+        yield from _inside_large(members, candidates, score, constraints)
         return
     left, right = np.triu_indices(len(members), 1)
     matrix = np.zeros((len(members), len(members)))
@@ -88,23 +86,54 @@ def _inside(
             yield members[group]
 
 
-def _taken_apart(
-    members: Places,
-    first: Places,
-    second: Places,
-    bits: NDArray[np.float64],
-    score: PairBits,
-    constraints: Constraints,
+def _inside_large(
+    members: Places, candidates: tuple[Places, Places], score: PairBits, constraints: Constraints
 ) -> Iterator[Places]:
-    """Leave out the weaker half of the pairs of a large component, and look at what is still connected."""
-    inside = np.isin(first, members)
-    inner_first, inner_second, inner_bits = first[inside], second[inside], bits[inside]
-    strong = inner_bits > np.median(inner_bits)
-    if not strong.any():
-        yield members
-        return
-    for part in _components(inner_first[strong], inner_second[strong], int(members.max()) + 1):
-        yield from _inside(part, inner_first[strong], inner_second[strong], inner_bits[strong], score, constraints)
+    """Yield the clusters inside a large component: average linkage over its candidates alone."""
+    inside = np.isin(candidates[0], members) & np.isin(candidates[1], members)
+    first, second = candidates[0][inside], candidates[1][inside]
+    values = np.clip(score(first, second), -_CAP, _CAP)
+    scored = dict(zip(zip(first.tolist(), second.tolist(), strict=True), values.tolist(), strict=True))
+    for pairs, value in ((constraints.together, np.inf), (constraints.apart, -np.inf)):
+        scored.update({(a, b): value for a, b in pairs})
+    for group in sparse_linkage(scored, _ABSENT):
+        yield np.asarray(group, dtype=np.int64)
+
+
+def sparse_linkage(scored: Mapping[tuple[int, int], float], absent: float) -> list[list[int]]:
+    """Return groups of two or more records by average linkage, pairs without a score counting `absent`.
+
+    As `average_linkage`, with a heap of neighbours instead of a matrix.
+    """
+    groups: dict[int, list[int]] = {}
+    sums: dict[int, dict[int, tuple[float, int]]] = {}
+    for (a, b), value in scored.items():
+        for record, partner in ((a, b), (b, a)):
+            groups.setdefault(record, [record])
+            sums.setdefault(record, {})[partner] = (value, 1)
+
+    def mean(a: int, b: int) -> float:
+        total, count = sums[a][b]
+        pairs = len(groups[a]) * len(groups[b])
+        return (total + (pairs - count) * absent) / pairs
+
+    heap = [(-value, min(pair), max(pair), 1, 1) for pair, value in scored.items() if value > 0]
+    heapq.heapify(heap)
+    while heap:
+        _, a, b, size_a, size_b = heapq.heappop(heap)
+        if a not in groups or b not in groups or (len(groups[a]), len(groups[b])) != (size_a, size_b):
+            continue
+        for partner, (total, count) in sums.pop(b).items():
+            del sums[partner][b]
+            if partner != a:
+                own, own_count = sums[a].get(partner, (0.0, 0))
+                sums[a][partner] = sums[partner][a] = (own + total, own_count + count)
+        groups[a] += groups.pop(b)
+        for partner in sums[a]:
+            if (value := mean(a, partner)) > 0:
+                low, high = min(a, partner), max(a, partner)
+                heapq.heappush(heap, (-value, low, high, len(groups[low]), len(groups[high])))
+    return sorted(sorted(group) for group in groups.values() if len(group) > 1)
 
 
 def average_linkage(matrix: NDArray[np.float64]) -> list[NDArray[np.int64]]:

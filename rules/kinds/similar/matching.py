@@ -114,9 +114,11 @@ class Matching:
 
     def clusters(self, constraints: Constraints = Constraints()) -> Iterator[Places]:
         """Yield the clusters of two or more records, each in ascending order."""
-        first, second, bits = self.matches()
+        first, second, _ = self.matches()
 
         def excess(left: Places, right: Places) -> NDArray[np.float64]:
             return self.score(left, right).bits - self.minimum
 
-        yield from clustering.clusters(first, second, bits - self.minimum, len(self.records), excess, constraints)
+        yield from clustering.clusters(
+            first, second, (self.candidates.first, self.candidates.second), len(self.records), excess, constraints
+        )

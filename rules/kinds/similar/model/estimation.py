@@ -21,7 +21,9 @@ from rules.kinds.similar.records import Records
 ROUNDS = 60
 RANDOM_PAIRS = 400_000
 BELIEF = 20.0
-"""The built-in shares count as much as this many matches."""
+"""The built-in shares count as much as this many matches,"""
+SHARE_OF_BELIEF = 0.15
+"""and at least as this share of the expected ones: left alone, EM drops matches that disagree in a strong column."""
 RANDOM_BELIEF = 50.0
 BUILTIN_PAIRS = 200_000
 BUILTIN_THRESHOLD = 0.5
@@ -154,7 +156,7 @@ def _maximised(comparison: Comparison, evidence: Evidence, matches: NDArray[np.f
         every = np.bincount(levels, weights=evidence.weight, minlength=size)[1:]
         shares[feature.name] = Shares(
             builtin.levels,
-            _blended(matched, builtin.match, BELIEF),
+            _blended(matched, builtin.match, max(BELIEF, SHARE_OF_BELIEF * float(matched.sum()))),
             _blended(np.maximum(every - matched, 0), builtin.random, RANDOM_BELIEF),
         )
     twins = 2 * float(matches.sum()) / max(len(comparison.records), 1)
