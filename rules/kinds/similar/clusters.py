@@ -19,6 +19,7 @@ PairBits = Callable[[Places, Places], NDArray[np.float64]]
 _LARGEST = 400
 """In a component of more records, only candidates are scored; other pairs count as `_ABSENT`."""
 _ABSENT = -6.0
+_PAIRS = 200_000
 _CAP = 12.0
 """Bits that one pair counts at most, for or against."""
 
@@ -31,13 +32,16 @@ class Constraints:
     apart: frozenset[tuple[int, int]] = frozenset()
 
 
+UNCONSTRAINED = Constraints()
+
+
 def clusters(
     first: Places,
     second: Places,
     candidates: tuple[Places, Places],
     records: int,
     score: PairBits,
-    constraints: Constraints = Constraints(),
+    constraints: Constraints = UNCONSTRAINED,
 ) -> Iterator[Places]:
     """Yield the clusters of two or more records, each in ascending order, in the order of their first records.
 
@@ -47,11 +51,44 @@ def clusters(
     together = np.asarray(sorted(constraints.together), dtype=np.int64).reshape(-1, 2)
     graph_first = np.concatenate([first, together[:, 0]])
     graph_second = np.concatenate([second, together[:, 1]])
-    for members in _components(graph_first, graph_second, records):
-        if len(members) == 2 and not constraints.apart:
+    for batch in _batches(_components(graph_first, graph_second, records)):
+        yield from _of_batch(batch, candidates, score, constraints)
+
+
+def _batches(components: list[Places]) -> Iterator[list[Places]]:
+    """Yield components together that hold a bounded number of pairs, so that they are scored at once."""
+    batch: list[Places] = []
+    pairs = 0
+    for members in components:
+        batch.append(members)
+        pairs += len(members) ** 2 if len(members) <= _LARGEST else 0
+        if pairs > _PAIRS:
+            yield batch
+            batch, pairs = [], 0
+    yield batch
+
+
+def _of_batch(
+    batch: list[Places], candidates: tuple[Places, Places], score: PairBits, constraints: Constraints
+) -> Iterator[Places]:
+    """Yield the clusters inside some components."""
+    alone = not constraints.apart
+    inner = [members for members in batch if len(members) <= _LARGEST and not (alone and len(members) == 2)]
+    corners = [np.triu_indices(len(members), 1) for members in inner]
+    empty = np.zeros(0, dtype=np.int64)
+    left = np.concatenate([empty, *(members[rows] for members, (rows, _) in zip(inner, corners, strict=True))])
+    right = np.concatenate([empty, *(members[columns] for members, (_, columns) in zip(inner, corners, strict=True))])
+    bits = score(left, right) if len(left) else np.zeros(0)
+    begin = 0
+    for members in batch:
+        if len(members) > _LARGEST:
+            yield from _inside_large(members, candidates, score, constraints)
+        elif alone and len(members) == 2:
             yield members
         else:
-            yield from _inside(members, candidates, score, constraints)
+            pairs = len(members) * (len(members) - 1) // 2
+            yield from _inside(members, bits[begin : begin + pairs], constraints)
+            begin += pairs
 
 
 def _components(first: Places, second: Places, records: int) -> list[Places]:
@@ -64,18 +101,11 @@ def _components(first: Places, second: Places, records: int) -> list[Places]:
     return sorted(np.split(order, bounds), key=lambda members: int(members[0])) if len(order) else []
 
 
-def _inside(
-    members: Places, candidates: tuple[Places, Places], score: PairBits, constraints: Constraints
-) -> Iterator[Places]:
-    """Yield the clusters inside a component."""
-    if len(members) > _LARGEST:
-        yield from _inside_large(members, candidates, score, constraints)
-        return
+def _inside(members: Places, bits: NDArray[np.float64], constraints: Constraints) -> Iterator[Places]:
+    """Yield the clusters inside a component; `bits` are those of its pairs in order."""
     left, right = np.triu_indices(len(members), 1)
     matrix = np.zeros((len(members), len(members)))
-    scored = np.clip(score(members[left], members[right]), -_CAP, _CAP)
-    matrix[left, right] = scored
-    matrix[right, left] = scored
+    matrix[left, right] = matrix[right, left] = np.clip(bits, -_CAP, _CAP)
     position = {int(place): number for number, place in enumerate(members)}
     for pairs, value in ((constraints.together, np.inf), (constraints.apart, -np.inf)):
         for a, b in pairs:

@@ -21,6 +21,8 @@ PER_RECORD = 20
 LEAST_BUDGET = 2_000_000
 _SIZES = (4, 8, 12, 16, 24, 32, 48, 64, 100, 200, 400, 800, 1600)
 _FEW_COLUMNS = 4
+_MERGED = 4_000_000
+"""So many pairs, of which passes share most, wait before they are sorted into the others."""
 _RAREST = 6
 """Of the words of a record, the rarest shared ones are combined with each other."""
 
@@ -102,10 +104,16 @@ def _rarest_first(blocks: Sequence[Blocks], records: int, budget: int, max_block
     for size in _SIZES:
         limit = min(size, max_block)
         tiers = [found.only((found.sizes > taken) & (found.sizes <= limit)) for found in blocks]
+        waiting: list[NDArray[np.int64]] = []
         for tier in tiers:
-            packed = sorted_distinct(np.concatenate([packed, tier.packed(records)]))
-            if len(packed) > budget:
-                return packed, taken
+            waiting.append(tier.packed(records))
+            if sum(map(len, waiting)) > max(len(packed), _MERGED):
+                packed, waiting = sorted_distinct(np.concatenate([packed, *waiting])), []
+                if len(packed) > budget:
+                    return packed, taken
+        packed = sorted_distinct(np.concatenate([packed, *waiting]))
+        if len(packed) > budget:
+            return packed, taken
         taken = limit
     return packed, taken
 
