@@ -56,7 +56,9 @@ class Matching:
 
     @cached_property
     def scoring(self) -> Scoring:
-        return Scoring(self.comparison, self.model or estimation.builtin(self.comparison, one_to_one=self.settings.one_to_one))
+        return Scoring(
+            self.comparison, self.model or estimation.builtin(self.comparison, one_to_one=self.settings.one_to_one)
+        )
 
     @property
     def threshold(self) -> float:

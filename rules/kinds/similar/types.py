@@ -35,7 +35,6 @@ WORDED = frozenset(
 
 SHARED = frozenset(
     {
-        SemanticType.SURNAME,
         SemanticType.PHONE,
         SemanticType.ADDRESS,
         SemanticType.POSTCODE,

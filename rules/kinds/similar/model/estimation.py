@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from rules.kinds.similar.candidates.choice import Candidates
 from rules.kinds.similar.comparison import Comparison
 from rules.kinds.similar.encoded import Levels, Places, sorted_distinct
-from rules.kinds.similar.model.model import Model, Shares, builtin_shares
+from rules.kinds.similar.features.base import Feature
+from rules.kinds.similar.model.model import Model, Shares, builtin_shares, normalised
 from rules.kinds.similar.model.scoring import Scoring, competing, probability
 from rules.kinds.similar.records import Records
 
@@ -26,7 +27,7 @@ SHARE_OF_BELIEF = 0.3
 """and at least as this share of the expected ones: left alone, EM drops matches that disagree in a strong column."""
 RANDOM_BELIEF = 50.0
 BUILTIN_PAIRS = 200_000
-LEAST, LEAST_ASSIGNED = 0.5, 0.1
+LEAST, LEAST_ASSIGNED = 0.25, 0.1
 """The least thresholds; where records compete for partners, improbable pairs have lost already."""
 BUILTIN_THRESHOLD, BUILTIN_ASSIGNED = 0.2, 0.05
 TWINS = 1.0
@@ -86,12 +87,14 @@ def builtin(comparison: Comparison, *, one_to_one: bool) -> Model:
     for number, feature in enumerate(comparison.features):
         own = builtin_shares(feature)
         counts = np.bincount(levels[:, number], minlength=len(feature.levels))[1:]
-        shares[feature.name] = Shares(own.levels, own.match, _blended(counts, own.random, RANDOM_BELIEF))
+        shares[feature.name] = Shares(own.levels, own.match, _blended(counts, own.random, RANDOM_BELIEF, feature))
     twins = TWINS
     if comparison.records.has_sides:
         right = int(comparison.records.sides.sum())
         twins = min(right, size - right) / size
-    return with_neighbours(Model(shares, twins, threshold=BUILTIN_ASSIGNED if one_to_one else BUILTIN_THRESHOLD), comparison)
+    return with_neighbours(
+        Model(shares, twins, threshold=BUILTIN_ASSIGNED if one_to_one else BUILTIN_THRESHOLD), comparison
+    )
 
 
 def _best_of_both(matches: NDArray[np.float64], evidence: Evidence, records: int) -> NDArray[np.bool_]:
@@ -151,7 +154,9 @@ def _random_pairs(records: Records, size: int) -> NDArray[np.int64]:
     return sorted_distinct((first * len(records) + second)[first != second])
 
 
-def _expected(scoring: Scoring, evidence: Evidence, *, one_to_one: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _expected(
+    scoring: Scoring, evidence: Evidence, *, one_to_one: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the probabilities of each pair that it matches, and that it is one of neighbours."""
     bits = evidence.rarity + scoring.prior
     for number, table in enumerate(scoring.tables):
@@ -179,7 +184,9 @@ def _maximised(
     for number, feature in enumerate(comparison.features):
         builtin = builtin_shares(feature)
 
-        def counted(weights: NDArray[np.float64], number: int = number, size: int = len(feature.levels)) -> NDArray[np.float64]:
+        def counted(
+            weights: NDArray[np.float64], number: int = number, size: int = len(feature.levels)
+        ) -> NDArray[np.float64]:
             counts: NDArray[np.float64] = np.bincount(evidence.levels[:, number], weights=weights, minlength=size)[1:]
             return counts
 
@@ -188,13 +195,15 @@ def _maximised(
         if number in comparison.shared:
             neighbourly = counted(neighbours)
             random -= neighbourly
-        random_shares = _blended(np.maximum(random, 0), builtin.random, RANDOM_BELIEF)
+        random_shares = _blended(np.maximum(random, 0), builtin.random, RANDOM_BELIEF, feature)
         believed = max(BELIEF, SHARE_OF_BELIEF * float(matched.sum()))
-        shares[feature.name] = Shares(builtin.levels, _blended(matched, builtin.match, believed), random_shares)
+        shares[feature.name] = Shares(
+            builtin.levels, _blended(matched, builtin.match, believed, feature), random_shares
+        )
         if number in comparison.shared:
             believed = max(BELIEF, SHARE_OF_BELIEF * float(neighbourly.sum()))
             near[feature.name] = Shares(
-                builtin.levels, _blended(neighbourly, builtin.match, believed), random_shares
+                builtin.levels, _blended(neighbourly, builtin.match, believed, feature), random_shares
             )
     records = max(len(comparison.records), 1)
     twins, neighbourhood = 2 * float(matches.sum()) / records, 2 * float(neighbours.sum()) / records
@@ -204,15 +213,17 @@ def _maximised(
 def with_neighbours(model: Model, comparison: Comparison) -> Model:
     """Return the model with the built-in guess at neighbours: as many as twins, and alike in the same way."""
     near = {
-        comparison.features[number].name: model.shares[comparison.features[number].name]
-        for number in comparison.shared
+        comparison.features[number].name: model.shares[comparison.features[number].name] for number in comparison.shared
     }
     return replace(model, neighbours=near, neighbourhood=NEIGHBOURS)
 
 
-def _blended(counts: NDArray[np.float64], builtin: tuple[float, ...], belief: float) -> tuple[float, ...]:
-    blended = counts + belief * np.asarray(builtin)
-    return tuple((blended / blended.sum()).tolist())
+def _blended(
+    counts: NDArray[np.float64], builtin: tuple[float, ...], belief: float, feature: Feature
+) -> tuple[float, ...]:
+    """Return the shares of counted levels, the built-in ones counting as much as `belief` pairs in each context."""
+    contexts = np.asarray([level.context for level in feature.levels[1:]])
+    return tuple(normalised(counts + belief * np.asarray(builtin), contexts).tolist())
 
 
 def _distance(before: Model, after: Model) -> float:

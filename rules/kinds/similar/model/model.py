@@ -108,9 +108,13 @@ def _shares(features: Mapping[str, Any]) -> dict[str, Shares]:
 def builtin_shares(feature: Feature) -> Shares:
     """Return the built-in shares of a feature."""
     levels = feature.levels[1:]
-    match, random = np.asarray([level.match for level in levels]), np.asarray([level.random for level in levels])
-    return Shares(
-        tuple(level.name for level in levels),
-        tuple((match / match.sum()).tolist()),
-        tuple((random / random.sum()).tolist()),
-    )
+    contexts = np.asarray([level.context for level in levels])
+    match = normalised(np.asarray([level.match for level in levels]), contexts)
+    random = normalised(np.asarray([level.random for level in levels]), contexts)
+    return Shares(tuple(level.name for level in levels), tuple(match.tolist()), tuple(random.tolist()))
+
+
+def normalised(counts: NDArray[np.float64], contexts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the counts of levels as shares that add up to 1 in each context."""
+    shares: NDArray[np.float64] = counts / np.bincount(contexts, weights=counts)[contexts]
+    return shares
