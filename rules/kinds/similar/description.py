@@ -45,7 +45,7 @@ def _takes_part(bound: BoundSimilar, dataset: str) -> Iterator[str]:
 
 
 def _groups(rule: SimilarRule) -> Iterator[str]:
-    yield f"two or more records whose pairs are right with a probability that makes {100 * rule.threshold:g} % of them"
+    yield f"two or more records that are the same with a probability of {100 * rule.threshold:g} % or more"
     if rule.one_to_one:
         yield "pairs of one record of each dataset; a record is in one pair at most"
     if rule.distinct:

@@ -22,7 +22,6 @@ from rules.kinds.similar.records import Records
 from rules.kinds.similar.settings import Settings
 
 BATCH = 250_000
-THRESHOLD = 0.5
 _LEAST_GAIN = 1e-6
 """A pair exactly at the threshold is worth more than none."""
 
@@ -64,7 +63,7 @@ class Matching:
     def threshold(self) -> float:
         """The least probability of a pair that is taken."""
         model = self.scoring.model
-        return THRESHOLD if model.threshold is None else model.threshold
+        return self.settings.threshold if model.threshold is None else model.threshold
 
     def estimate(self) -> Model:
         """Return the model estimated from these records, without labels."""
