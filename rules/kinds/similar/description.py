@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def because(rule: SimilarRule) -> str:
-    """Return why its records belong together: "They are alike in name and phone, more than two people would be."."""
+    """Return why its records belong together: "They are so alike in name that they are probably the same."."""
     return f"They are so alike in {_listed(rule.compare)} that they are probably the same."
 
 
@@ -45,7 +45,8 @@ def _takes_part(bound: BoundSimilar, dataset: str) -> Iterator[str]:
 
 
 def _groups(rule: SimilarRule) -> Iterator[str]:
-    yield f"two or more records that are the same with a probability of {100 * rule.threshold:g} % or more"
+    share = f"{(100 * rule.threshold).normalize():f} %"
+    yield f"{_number(rule.minimum)} or more records that are the same with a probability of {share} or more"
     if rule.one_to_one:
         yield "pairs of one record of each dataset; a record is in one pair at most"
     if rule.distinct:
@@ -65,6 +66,10 @@ def _keeps(bound: BoundSimilar) -> str:
     criteria = criteria_in_words(bound.keep, bound.schema)
     criteria.append(f"the {'one' if criteria else 'record'} of {bound.rule.dataset}, then the one with the smallest id")
     return ", then ".join(criteria)
+
+
+def _number(count: int) -> str:
+    return "two" if count == 2 else f"{count:,}"
 
 
 def _listed(columns: Mapping[str, object]) -> str:

@@ -21,6 +21,7 @@ from rules.groups.builder import GroupBuilder
 from rules.groups.group import DuplicateGroup, in_order
 from rules.groups.ids import identified
 from rules.groups.money import money_at_risk
+from rules.kinds.similar import texts
 from rules.kinds.similar.bound import BoundSimilar, SimilarSide
 from rules.kinds.similar.clusters import Constraints
 from rules.kinds.similar.encoded import Places
@@ -60,10 +61,10 @@ class SimilarGrouping(GroupBuilder):
             max_block=rule.max_block,
         )
         answers_of = list(zip(self.bound.sides, self.tables, strict=True))
-        tables = [compared(side, table) for side, table in answers_of]
+        tables = _of_one_type([compared(side, table) for side, table in answers_of])
         ids = [_ids(side, table) for side, table in answers_of]
         if not rule.one_to_one:
-            tables, ids = [_together(tables)], [pa.chunked_array(ids)]
+            tables, ids = [pa.concat_tables(tables)], [pa.chunked_array(ids)]
         return Matching(Records.of(tables, settings, ids), settings)
 
     def groups(self) -> Iterator[DuplicateGroup]:
@@ -206,13 +207,10 @@ def _ids(side: SimilarSide, table: pa.Table) -> pa.Array:
     return pc.binary_join_element_wise(*texts, "\x1f", null_handling="replace")
 
 
-def _together(tables: Sequence[pa.Table]) -> pa.Table:
-    """Return the rows of all tables, a column as text where their types differ."""
-    if len(tables) == 1:
-        return tables[0]
-    names = tables[0].column_names
-    alike = [name for name in names if len({table.schema.field(name).type for table in tables}) == 1]
-    return pa.concat_tables(
-        pa.table({name: table[name] if name in alike else table[name].cast(pa.string()) for name in names})
+def _of_one_type(tables: Sequence[pa.Table]) -> list[pa.Table]:
+    """Return the tables with each column as text whose types differ, instants and dates as days."""
+    alike = {name for name in tables[0].column_names if len({table.schema.field(name).type for table in tables}) == 1}
+    return [
+        pa.table({name: table[name] if name in alike else texts.as_text(table[name]) for name in table.column_names})
         for table in tables
-    )
+    ]
