@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
 from rules.kinds.similar.matching import Matching
@@ -111,8 +110,6 @@ def _early_childhood() -> Labelled:
     path = DATA / "early-childhood/sites-with-true-ids.csv"
     table = csv.read_csv(path, parse_options=csv.ParseOptions(newlines_in_values=True))
     table = _shuffled(table, 6)
-    phone = pa.chunked_array([pc.cast(table["Phone"], pa.int64(), safe=False)]) if False else table["Phone"]
-    table = table.set_column(table.column_names.index("Phone"), "Phone", phone)
     compare = {"Site name": "company", "Address": "address", "Zip": "postcode", "Phone": "phone"}
     return Labelled([table], Settings.of(compare), _same_value(table["True Id"].to_pylist()))
 
@@ -149,6 +146,74 @@ def _transfers() -> Labelled:
     return Labelled(tables, Settings.of(compare, one_to_one=True), _linked(ids[0], ids[1], pairs))
 
 
+def _syllables(generator: np.random.Generator, count: int, low: int, high: int) -> NDArray[np.object_]:
+    names: dict[str, None] = {}
+    while len(names) < count:
+        size = int(generator.integers(low, high + 1))
+        pieces = zip(generator.integers(0, 20, size), generator.integers(0, 5, size), strict=True)
+        names["".join("bcdfghjklmnpqrstvwxz"[c] + "aeiou"[v] for c, v in pieces)] = None
+    return np.asarray(list(names), dtype=object)
+
+
+def _zipf(generator: np.random.Generator, values: NDArray[np.object_], power: float, size: int) -> NDArray[np.object_]:
+    shares = 1 / np.arange(1, len(values) + 1) ** power
+    chosen: NDArray[np.object_] = values[generator.choice(len(values), size, p=shares / shares.sum())]
+    return chosen
+
+
+def _edited(generator: np.random.Generator, text: str) -> str:
+    """Return a text with one typo: a letter substituted, deleted, inserted or swapped with the next."""
+    place, letter = int(generator.integers(0, len(text))), "abcdefghijklmnopqrstuvwxyz"[generator.integers(0, 26)]
+    match int(generator.integers(0, 4)):
+        case 0:
+            return text[:place] + letter + text[place + 1 :]
+        case 1:
+            return text[:place] + text[place + 1 :]
+        case 2:
+            return text[:place] + letter + text[place:]
+        case _:
+            return text[:place] + text[place : place + 2][::-1] + text[place + 2 :]
+
+
+def persons(size: int) -> Labelled:
+    """Return made-up persons, a tenth of them written twice with one to three typos and some empty fields."""
+    generator = np.random.default_rng(42)
+    base = size - size // 10
+    firsts, lasts = _syllables(generator, 2_000, 2, 3), _syllables(generator, 20_000, 2, 4)
+    cities = _syllables(generator, 500, 2, 4)
+    first, last = _zipf(generator, firsts, 0.8, base), _zipf(generator, lasts, 0.7, base)
+    born = (np.datetime64("1940-01-01") + generator.integers(0, 65 * 365, base)).astype(str)
+    letters = np.asarray(list("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), dtype=object)
+    digits = np.char.zfill(generator.integers(0, 10_000, base).astype(str), 4).astype(object)
+    postcode = letters[generator.integers(0, 26, base)] + letters[generator.integers(0, 26, base)] + digits
+    email = first + "." + last + generator.integers(0, 1000, base).astype(str).astype(object) + "@mail.example"
+    columns = [first, last, born.astype(object), email, _zipf(generator, cities, 0.9, base), postcode]
+    originals = generator.choice(base, size - base, replace=False)
+    edits = generator.choice([1, 2, 3], size - base, p=[0.5, 0.3, 0.2])
+    copies: list[list[str | None]] = [[] for _ in columns]
+    for original, count in zip(originals.tolist(), edits.tolist(), strict=True):
+        row: list[str | None] = [column[original] for column in columns]
+        for field in generator.choice(len(columns), count, replace=False).tolist():
+            row[field] = _edited(generator, str(row[field]))
+        for field, blank in enumerate(generator.random(len(columns)) < 0.05):
+            copies[field].append(None if blank else row[field])
+    compare = dict(zip(_PERSONS, _PERSON_TYPES, strict=True))
+    order = np.random.default_rng(7).permutation(size)
+    table = pa.table(
+        {
+            name: pa.array([*column, *copy], pa.string())
+            for name, column, copy in zip(compare, columns, copies, strict=True)
+        }
+    ).take(order)
+    row_of = np.empty(size, dtype=np.int64)
+    row_of[order] = np.arange(size)
+    truth = {(min(a, b), max(a, b)) for a, b in zip(row_of[originals].tolist(), row_of[base:].tolist(), strict=True)}
+    return Labelled([table], Settings.of(compare), truth)
+
+
+_PERSONS = ("first_name", "surname", "birth_date", "email", "city", "postcode")
+_PERSON_TYPES = ("given_name", "surname", "date", "email", "city", "postcode")
+
 LABELLED: dict[str, Callable[[], Labelled]] = {
     "febrl1": lambda: _febrl(1),
     "febrl2": lambda: _febrl(2),
@@ -159,6 +224,8 @@ LABELLED: dict[str, Callable[[], Labelled]] = {
     "early-childhood": _early_childhood,
     "people-historical": _people,
     "transfers": _transfers,
+    "persons-100k": lambda: persons(100_000),
+    "persons-1m": lambda: persons(1_000_000),
 }
 
 
@@ -206,5 +273,5 @@ def measure(name: str) -> None:
 
 
 if __name__ == "__main__":
-    for chosen in sys.argv[1:] or LABELLED:
+    for chosen in sys.argv[1:] or [name for name in LABELLED if not name.startswith("persons")]:
         measure(chosen)

@@ -16,11 +16,12 @@ from rules.kinds.similar.features.amounts import AmountFeature
 from rules.kinds.similar.features.base import Feature
 from rules.kinds.similar.features.crosswise import Crosswise
 from rules.kinds.similar.features.dates import DateFeature
+from rules.kinds.similar.features.derived import Derived
 from rules.kinds.similar.features.values import value_feature
 from rules.kinds.similar.features.wording import WordFeature
 from rules.kinds.similar.records import Records
 from rules.kinds.similar.settings import Settings
-from rules.kinds.similar.types import WORDED, SemanticType
+from rules.kinds.similar.types import SHARED, WORDED, SemanticType
 from rules.kinds.similar.words import Bags
 
 _LEAST_FILLED = 0.02
@@ -35,6 +36,9 @@ class Comparison:
     features: tuple[Feature, ...]
     atoms: tuple[Atoms, ...]
     crosswise: Crosswise | None
+    derived: Derived | None
+    shared: tuple[int, ...] = ()
+    """The features whose values neighbours share; none if neighbours would share all."""
 
     @classmethod
     def of(cls, records: Records, settings: Settings) -> Comparison:
@@ -58,7 +62,13 @@ class Comparison:
                 case semantic_type:
                     features.append(value_feature(compared.name, number, encoded, semantic_type))
                     atoms.extend(atoms_of.of_column(compared.name, number, encoded, semantic_type, None))
-        return cls(records, tuple(features), tuple(atoms), Crosswise.of(features, settings))
+        shared = tuple(
+            number for number, feature in enumerate(features) if settings.compare[feature.column].type in SHARED
+        )
+        if len(shared) == len(features):
+            shared = ()
+        crosswise, derived = Crosswise.of(features, settings), Derived.of(features, settings)
+        return cls(records, tuple(features), tuple(atoms), crosswise, derived, shared)
 
     def levels(self, first: Places, second: Places) -> NDArray[np.int8]:
         """Return the level of each pair (rows) in each feature (columns)."""
@@ -67,6 +77,8 @@ class Comparison:
             levels[:, number] = feature.compare(first, second)
         if self.crosswise is not None:
             self.crosswise.mark(levels, first, second)
+        if self.derived is not None:
+            self.derived.mark(levels)
         return levels
 
     def rarities(self, first: Places, second: Places, levels: Levels) -> Floats:

@@ -45,8 +45,8 @@ def _takes_part(bound: BoundSimilar, dataset: str) -> Iterator[str]:
 
 
 def _groups(rule: SimilarRule) -> Iterator[str]:
-    share = f"{(100 * rule.threshold).normalize():f}%"
-    yield f"{_number(rule.minimum)} or more records that are so alike that {share} of such pairs should be right"
+    share = f"{(100 * rule.threshold).normalize():f} %"
+    yield f"{_number(rule.minimum)} or more records that are the same with a probability of {share} or more"
     if rule.one_to_one:
         yield "pairs of one record of each dataset; a record is in one pair at most"
     if rule.distinct:

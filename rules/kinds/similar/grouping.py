@@ -25,7 +25,7 @@ from rules.kinds.similar import texts
 from rules.kinds.similar.bound import BoundSimilar, SimilarSide
 from rules.kinds.similar.clusters import Constraints
 from rules.kinds.similar.encoded import Places
-from rules.kinds.similar.evidence import Evidence
+from rules.kinds.similar.evidence import evidence
 from rules.kinds.similar.matching import Matching
 from rules.kinds.similar.question import compared
 from rules.kinds.similar.records import Records
@@ -57,7 +57,7 @@ class SimilarGrouping(GroupBuilder):
             one_to_one=rule.one_to_one,
             veto=rule.veto,
             block=rule.block,
-            expected_precision=float(rule.threshold),
+            threshold=float(rule.threshold),
             max_block=rule.max_block,
         )
         answers_of = list(zip(self.bound.sides, self.tables, strict=True))
@@ -112,10 +112,10 @@ class SimilarGrouping(GroupBuilder):
         probable = np.flatnonzero(scored.bits >= self.matching.minimum)
         pairs = {(int(left[n]), int(right[n])): n for n in probable.tolist()}
         bridges = links.bridges(pairs) if pairs else set()
-        evidence = Evidence(self.matching, scored)
-        for pair in sorted(self._shown(pairs, scored.bits, len(ordered)) | bridges):
-            detail, weight = evidence.of(pairs[pair])
-            yield Link(*pair, bridge=pair in bridges, detail=detail, weight=weight)
+        shown = sorted(self._shown(pairs, scored.bits, len(ordered)) | bridges)
+        reasons = evidence(self.matching, [(int(places[first]), int(places[second])) for first, second in shown])
+        for pair, why in zip(shown, reasons, strict=True):
+            yield Link(*pair, bridge=pair in bridges, detail=why.words, weight=why.score)
 
     def _shown(
         self, pairs: Mapping[links.Pair, int], bits: np.ndarray[tuple[int], np.dtype[np.float64]], size: int

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rules.kinds.similar import clusters as clustering
 from rules.kinds.similar.assignment import assign
 from rules.kinds.similar.candidates.choice import Candidates, candidates
-from rules.kinds.similar.clusters import Constraints
+from rules.kinds.similar.clusters import UNCONSTRAINED, Constraints
 from rules.kinds.similar.comparison import Comparison
 from rules.kinds.similar.encoded import Places
 from rules.kinds.similar.model import estimation
@@ -22,7 +22,8 @@ from rules.kinds.similar.records import Records
 from rules.kinds.similar.settings import Settings
 
 BATCH = 250_000
-THRESHOLD = 0.9
+_LEAST_GAIN = 1e-6
+"""A pair exactly at the threshold is worth more than none."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,15 @@ class Matching:
 
     @cached_property
     def scoring(self) -> Scoring:
-        return Scoring(self.comparison, self.model or estimation.builtin(self.comparison))
+        return Scoring(
+            self.comparison, self.model or estimation.builtin(self.comparison, one_to_one=self.settings.one_to_one)
+        )
 
     @property
     def threshold(self) -> float:
         """The least probability of a pair that is taken."""
         model = self.scoring.model
-        return THRESHOLD if model.threshold is None else model.threshold
+        return self.settings.threshold if model.threshold is None else model.threshold
 
     def estimate(self) -> Model:
         """Return the model estimated from these records, without labels."""
@@ -106,17 +109,18 @@ class Matching:
         )
         if self.settings.one_to_one:
             matches = competing(bits, first, second, len(self.records))
-            taken = assign(first, second, bits - self.minimum + 1e-6, len(self.records)) & (
-                matches >= min(self.threshold, 0.5)
-            )
+            gains = bits - self.minimum + _LEAST_GAIN
+            taken = assign(first, second, gains, len(self.records)) & (matches >= self.threshold)
             return first[taken], second[taken], bits[taken]
         return first, second, bits
 
-    def clusters(self, constraints: Constraints = Constraints()) -> Iterator[Places]:
+    def clusters(self, constraints: Constraints = UNCONSTRAINED) -> Iterator[Places]:
         """Yield the clusters of two or more records, each in ascending order."""
-        first, second, bits = self.matches()
+        first, second, _ = self.matches()
 
         def excess(left: Places, right: Places) -> NDArray[np.float64]:
             return self.score(left, right).bits - self.minimum
 
-        yield from clustering.clusters(first, second, bits - self.minimum, len(self.records), excess, constraints)
+        yield from clustering.clusters(
+            first, second, (self.candidates.first, self.candidates.second), len(self.records), excess, constraints
+        )

@@ -31,9 +31,9 @@ class SimilarRule(GroupedRule):
         default=(), description="Which records to compare, instead of an automatic choice: those equal in one list."
     )
     threshold: Share = Field(
-        default=Decimal("0.95"),
-        json_schema_extra={"default": "95%"},
-        description="The share of the pairs found that should be right; a higher one finds fewer pairs.",
+        default=Decimal("0.5"),
+        json_schema_extra={"default": "50%"},
+        description="The least probability that two records are the same; a higher one finds fewer pairs.",
     )
     one_to_one: bool = Field(
         default=False, description="With two datasets: a record has at most one partner, in the other dataset."
@@ -49,9 +49,9 @@ class SimilarRule(GroupedRule):
 
     @field_validator("threshold")
     @classmethod
-    def _is_a_share_of_pairs(cls, share: Decimal) -> Decimal:
-        if not Decimal("0.5") <= share < 1:
-            raise ValueError("is the share of the pairs that should be right; write 50% or more, and less than 100%")
+    def _is_a_probability(cls, share: Decimal) -> Decimal:
+        if not Decimal("0.01") <= share < 1:
+            raise ValueError("is a probability; write 1% or more, and less than 100%")
         return share
 
     @model_validator(mode="after")

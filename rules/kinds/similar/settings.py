@@ -36,6 +36,7 @@ class Settings:
     veto: tuple[str, ...] = ()
     block: tuple[tuple[str, ...], ...] = ()
     expected_precision: float = 0.95
+    threshold: float = 0.5
     max_block: int = 100
 
     @classmethod

@@ -32,3 +32,13 @@ WORDED = frozenset(
     {SemanticType.NAME, SemanticType.ADDRESS, SemanticType.COMPANY, SemanticType.PRODUCT, SemanticType.TEXT}
 )
 """Types that are compared word by word."""
+
+SHARED = frozenset(
+    {
+        SemanticType.PHONE,
+        SemanticType.ADDRESS,
+        SemanticType.POSTCODE,
+        SemanticType.CITY,
+    }
+)
+"""Types whose values neighbours share: members of a household, companies in a building."""

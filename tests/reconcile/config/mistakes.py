@@ -147,7 +147,7 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "a block that is not compared": similar(COMPARE, "block: [[name, email]]"),
     "a block that is empty": similar(COMPARE, "block: [[]]"),
     "blocks that are columns": similar(COMPARE, "block: [name, born]"),
-    "a threshold below half": similar(COMPARE, "threshold: 20%"),
+    "a threshold of nothing": similar(COMPARE, "threshold: 0%"),
     "a threshold of all pairs": similar(COMPARE, "threshold: 100%"),
     "a threshold that is a word": similar(COMPARE, "threshold: high"),
     "one to one in one dataset": similar(COMPARE, "one_to_one: true", over="dataset: crm"),

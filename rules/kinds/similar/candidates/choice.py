@@ -20,6 +20,9 @@ PER_RECORD = 20
 """How many candidates a record has on average, at most."""
 LEAST_BUDGET = 2_000_000
 _SIZES = (4, 8, 12, 16, 24, 32, 48, 64, 100, 200, 400, 800, 1600)
+_FEW_COLUMNS = 4
+_MERGED = 4_000_000
+"""So many pairs, of which passes share most, wait before they are sorted into the others."""
 _RAREST = 6
 """Of the words of a record, the rarest shared ones are combined with each other."""
 
@@ -101,10 +104,16 @@ def _rarest_first(blocks: Sequence[Blocks], records: int, budget: int, max_block
     for size in _SIZES:
         limit = min(size, max_block)
         tiers = [found.only((found.sizes > taken) & (found.sizes <= limit)) for found in blocks]
+        waiting: list[NDArray[np.int64]] = []
         for tier in tiers:
-            packed = sorted_distinct(np.concatenate([packed, tier.packed(records)]))
-            if len(packed) > budget:
-                return packed, taken
+            waiting.append(tier.packed(records))
+            if sum(map(len, waiting)) > max(len(packed), _MERGED):
+                packed, waiting = sorted_distinct(np.concatenate([packed, *waiting])), []
+                if len(packed) > budget:
+                    return packed, taken
+        packed = sorted_distinct(np.concatenate([packed, *waiting]))
+        if len(packed) > budget:
+            return packed, taken
         taken = limit
     return packed, taken
 
@@ -118,6 +127,20 @@ def passes(atoms: Sequence[Atoms]) -> Iterator[Pass]:
     for first, second in combinations(atoms, 2):
         if first.column != second.column and (first.is_single or second.is_single):
             yield _two_kinds(first, second)
+    if len({kind.column for kind in atoms}) <= _FEW_COLUMNS:
+        yield from _three_kinds(atoms)
+
+
+def _three_kinds(atoms: Sequence[Atoms]) -> Iterator[Pass]:
+    """Yield one pass for each three kinds of different columns: with few columns, two are often not rare enough."""
+    for first, second, third in combinations(atoms, 3):
+        columns = {first.column, second.column, third.column}
+        kinds = sorted((first, second, third), key=lambda kind: not kind.is_single)
+        if len(columns) == 3 and kinds[1].is_single:
+            step = _two_kinds(kinds[0], kinds[1])
+            distinct, keys = np.unique(step.keys, return_inverse=True)
+            both = Atoms(step.name, -1, step.places, keys.astype(np.int64), max(len(distinct), 1), is_single=True)
+            yield _two_kinds(both, kinds[2])
 
 
 def _two_kinds(first: Atoms, second: Atoms) -> Pass:

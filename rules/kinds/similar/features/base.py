@@ -22,6 +22,8 @@ class Level:
     match: float
     random: float
     words: str
+    context: int = 0
+    """Shares add up to 1 among the levels of a context, such as pairs in which both names agree."""
 
 
 class Feature(Protocol):

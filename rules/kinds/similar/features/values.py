@@ -13,7 +13,8 @@ from rules.kinds.similar.features.base import DIFFERENT, Level
 from rules.kinds.similar.features.graded import Texts
 from rules.kinds.similar.types import SemanticType
 
-ELSEWHERE, SWAPPED = 4, 5
+ELSEWHERE, SWAPPED, AGREES = 4, 5, 5
+"""Levels of names; from `AGREES` on, two names are taken for the same."""
 _MISSING = Level("missing", 1, 1, "is missing")
 
 
@@ -29,12 +30,7 @@ class ValueFeature:
 
     @property
     def same(self) -> int:
-        return len(self.levels) - 1
-
-    @property
-    def swapped(self) -> int:
-        """The level of two names of which each is in the other's column."""
-        return SWAPPED
+        return next(number for number, level in enumerate(self.levels) if level.name == "same")
 
     def compare(self, first: Places, second: Places) -> Levels:
         return graded.by_values(self.encoded, first, second, self.same, self.grade)

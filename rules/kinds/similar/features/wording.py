@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rules.kinds.similar.encoded import Encoded, Floats, Levels, Places, sorted_distinct
+from rules.kinds.similar.encoded import Codes, Encoded, Floats, Levels, Places, sorted_distinct
 from rules.kinds.similar.features import spelling
 from rules.kinds.similar.features.base import DIFFERENT, Level
 from rules.kinds.similar.words import Bags
@@ -18,6 +18,8 @@ _BOUNDS = (0.3, 0.5, 0.7, 0.85, 0.985)
 """Likeness: the soft cosine of two bags."""
 _INFORMATION = (0.8, 1.5)
 """Bits of the shared words, as a share of those that tell one record from all others."""
+_RAREST = (0.6, 0.85)
+"""For words with digits, the bits of the rarest one instead, for a model number says all that is to say."""
 _RARITIES = ("common", "rare", "very rare")
 _WORDS = (
     ("little", 0.05, 0.16, "shares little"),
@@ -98,9 +100,19 @@ class WordFeature:
                 shared = np.round(np.asarray(spread[left].multiply(weights[right]).sum(axis=1)).ravel(), 6)
                 likeness = np.round(shared / np.sqrt(own[left] * own[right]), 6)
                 degree = np.searchsorted(_BOUNDS, likeness, side="right")
-                rarity = np.searchsorted(_INFORMATION, shared / enough, side="right")
+                rarity = np.searchsorted(*self._information(left, right, shared / enough, enough), side="right")
                 levels[begin + filled] = np.where(shared > 0, 2 + degree * len(_RARITIES) + rarity, DIFFERENT)
         return levels
+
+    def _information(
+        self, left: Codes, right: Codes, shared: NDArray[np.float64], enough: float
+    ) -> tuple[tuple[float, ...], NDArray[np.float64]]:
+        """Return the bounds of rarities and the information that each pair shares, as a share of what is enough."""
+        if not self.exact:
+            return _INFORMATION, shared
+        weights, spread = self._distinct[1], self._spread[0]
+        fourth = np.asarray((spread[left] ** 4).multiply(weights[right] ** 4).sum(axis=1)).ravel()
+        return _RAREST, np.round(fourth**0.25 / enough, 6)
 
     def rarity(self, first: Places, second: Places, levels: Levels) -> Floats:  # noqa: ARG002
         return np.zeros(len(first), dtype=np.float32)

@@ -6,7 +6,7 @@ them and never matches, so nothing depends on how the candidates were chosen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,18 +14,24 @@ from numpy.typing import NDArray
 from rules.kinds.similar.candidates.choice import Candidates
 from rules.kinds.similar.comparison import Comparison
 from rules.kinds.similar.encoded import Levels, Places, sorted_distinct
-from rules.kinds.similar.model.model import Model, Shares, builtin_shares
+from rules.kinds.similar.features.base import Feature
+from rules.kinds.similar.model.model import Model, Shares, builtin_shares, normalised
 from rules.kinds.similar.model.scoring import Scoring, competing, probability
 from rules.kinds.similar.records import Records
 
 ROUNDS = 60
 RANDOM_PAIRS = 400_000
 BELIEF = 20.0
-"""The built-in shares count as much as this many matches."""
+"""The built-in shares count as much as this many matches,"""
+SHARE_OF_BELIEF = 0.3
+"""and at least as this share of the expected ones: left alone, EM drops matches that disagree in a strong column."""
 RANDOM_BELIEF = 50.0
 BUILTIN_PAIRS = 200_000
-BUILTIN_THRESHOLD = 0.5
-TWINS = 0.2
+LEAST, LEAST_ASSIGNED = 0.25, 0.1
+"""The least thresholds; where records compete for partners, improbable pairs have lost already."""
+BUILTIN_THRESHOLD, BUILTIN_ASSIGNED = 0.2, 0.05
+TWINS = 1.0
+NEIGHBOURS = 0.5
 """The built-in guess how many twins a record has; between two tables, half the records of the smaller one."""
 LEAST_MATCHES = 20.0
 """With fewer expected matches the data are too thin to learn from."""
@@ -41,6 +47,8 @@ class Evidence:
     levels: Levels
     rarity: NDArray[np.float64]
     """The bits of rarity, added up over the features."""
+    shared_rarity: NDArray[np.float64]
+    """The bits of rarity of the features that neighbours share."""
     can_match: NDArray[np.bool_]
     weight: NDArray[np.float64]
 
@@ -48,25 +56,29 @@ class Evidence:
 def estimate(comparison: Comparison, candidates: Candidates, *, one_to_one: bool, expected_precision: float) -> Model:
     """Return the model of these records. The same records give the same model."""
     evidence = _gather(comparison, candidates)
-    model = Model.builtin(comparison.features)
+    model = with_neighbours(Model.builtin(comparison.features, TWINS), comparison)
     for _ in range(ROUNDS):
         scoring = Scoring(comparison, model)
-        matches = _expected(scoring, evidence, one_to_one=one_to_one)
-        updated = _maximised(comparison, evidence, matches)
+        matches, neighbours = _expected(scoring, evidence, one_to_one=one_to_one)
+        updated = _maximised(comparison, evidence, matches, neighbours)
         if _distance(model, updated) < _CLOSE:
             model = updated
             break
         model = updated
-    matches = _expected(Scoring(comparison, model), evidence, one_to_one=one_to_one)
+    matches, _ = _expected(Scoring(comparison, model), evidence, one_to_one=one_to_one)
     total = float(matches.sum())
     thin = None
     if total < LEAST_MATCHES:
         thin = f"about {total:.0f} matches are too few to learn from; the built-in weights count for most"
-    threshold = cut(matches[evidence.can_match], expected_precision)
-    return Model(model.shares, model.twins, threshold, total, thin)
+    if one_to_one:
+        best = _best_of_both(matches, evidence, len(comparison.records))
+        threshold = cut(matches[best], expected_precision, LEAST_ASSIGNED)
+    else:
+        threshold = cut(matches[evidence.can_match], expected_precision, LEAST)
+    return replace(model, threshold=threshold, learnt_from=total, thin=thin)
 
 
-def builtin(comparison: Comparison) -> Model:
+def builtin(comparison: Comparison, *, one_to_one: bool) -> Model:
     """Return the built-in model with the shares of random pairs counted: what is common differs between data."""
     packed = _random_pairs(comparison.records, BUILTIN_PAIRS)
     size = max(len(comparison.records), 1)
@@ -75,22 +87,33 @@ def builtin(comparison: Comparison) -> Model:
     for number, feature in enumerate(comparison.features):
         own = builtin_shares(feature)
         counts = np.bincount(levels[:, number], minlength=len(feature.levels))[1:]
-        shares[feature.name] = Shares(own.levels, own.match, _blended(counts, own.random, RANDOM_BELIEF))
+        shares[feature.name] = Shares(own.levels, own.match, _blended(counts, own.random, RANDOM_BELIEF, feature))
     twins = TWINS
     if comparison.records.has_sides:
         right = int(comparison.records.sides.sum())
         twins = min(right, size - right) / size
-    return Model(shares, twins, BUILTIN_THRESHOLD)
+    return with_neighbours(
+        Model(shares, twins, threshold=BUILTIN_ASSIGNED if one_to_one else BUILTIN_THRESHOLD), comparison
+    )
 
 
-def cut(probabilities: NDArray[np.float64], expected_precision: float) -> float:
-    """Return the least probability with which the pairs above are right as often as expected, at least one half."""
+def _best_of_both(matches: NDArray[np.float64], evidence: Evidence, records: int) -> NDArray[np.bool_]:
+    """Return which candidates no other one of the same records exceeds: about those that an assignment takes."""
+    best = np.zeros(records)
+    for places in (evidence.first, evidence.second):
+        np.maximum.at(best, places, matches)
+    taken: NDArray[np.bool_] = (matches >= best[evidence.first]) & (matches >= best[evidence.second])
+    return taken & evidence.can_match
+
+
+def cut(probabilities: NDArray[np.float64], expected_precision: float, least: float) -> float:
+    """Return the least probability, not under `least`, with which the pairs above are right as often as expected."""
     ordered = np.sort(probabilities)[::-1]
     if not len(ordered):
-        return 0.5
+        return max(least, 0.5)
     precision = np.cumsum(ordered) / np.arange(1, len(ordered) + 1)
     enough = np.flatnonzero(precision >= expected_precision)
-    return round(max(float(ordered[enough[-1]]) if len(enough) else 0.99, 0.5), 6)
+    return round(max(float(ordered[enough[-1]]) if len(enough) else 0.99, least), 6)
 
 
 def _gather(comparison: Comparison, candidates: Candidates) -> Evidence:
@@ -106,8 +129,9 @@ def _gather(comparison: Comparison, candidates: Candidates) -> Evidence:
         weight = np.concatenate([weight, np.full(len(others), rest)])
         can_match = np.concatenate([can_match, np.zeros(len(others), dtype=bool)])
     levels = comparison.levels(first, second)
-    rarity = comparison.rarities(first, second, levels).sum(axis=1).astype(np.float64)
-    return Evidence(first, second, levels, rarity, can_match, weight)
+    rarities = comparison.rarities(first, second, levels).astype(np.float64)
+    shared = rarities[:, list(comparison.shared)].sum(axis=1)
+    return Evidence(first, second, levels, rarities.sum(axis=1), shared, can_match, weight)
 
 
 def _random(comparison: Comparison, candidates: Candidates) -> NDArray[np.int64]:
@@ -130,40 +154,76 @@ def _random_pairs(records: Records, size: int) -> NDArray[np.int64]:
     return sorted_distinct((first * len(records) + second)[first != second])
 
 
-def _expected(scoring: Scoring, evidence: Evidence, *, one_to_one: bool) -> NDArray[np.float64]:
-    """Return the probability of each pair that it matches."""
+def _expected(
+    scoring: Scoring, evidence: Evidence, *, one_to_one: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the probabilities of each pair that it matches, and that it is one of neighbours."""
     bits = evidence.rarity + scoring.prior
     for number, table in enumerate(scoring.tables):
         bits += table[evidence.levels[:, number]]
+    neighbours = np.zeros(len(bits))
+    if scoring.neighbour_tables:
+        near = scoring.neighbourly(evidence.levels, evidence.shared_rarity)
+        neighbours = probability(near)
+        bits -= np.logaddexp2(0, near)
+    bits = np.where(evidence.can_match, bits, -np.inf)
     if one_to_one:
-        bits = np.where(evidence.can_match, bits, -np.inf)
         matches = competing(bits, evidence.first, evidence.second, len(scoring.comparison.records))
     else:
         matches = probability(bits)
-    return np.where(evidence.can_match, matches, 0.0)
+    matches = np.where(evidence.can_match, matches, 0.0)
+    return matches, neighbours * (1 - matches)
 
 
-def _maximised(comparison: Comparison, evidence: Evidence, matches: NDArray[np.float64]) -> Model:
-    """Return the model under which these matches are most likely."""
-    shares = {}
+def _maximised(
+    comparison: Comparison, evidence: Evidence, matches: NDArray[np.float64], neighbours: NDArray[np.float64]
+) -> Model:
+    """Return the model under which these matches and neighbours are most likely."""
+    shares, near = {}, {}
+    neighbours = neighbours * evidence.weight
     for number, feature in enumerate(comparison.features):
         builtin = builtin_shares(feature)
-        size = len(feature.levels)
-        levels = evidence.levels[:, number]
-        matched = np.bincount(levels, weights=matches, minlength=size)[1:]
-        every = np.bincount(levels, weights=evidence.weight, minlength=size)[1:]
+
+        def counted(
+            weights: NDArray[np.float64], number: int = number, size: int = len(feature.levels)
+        ) -> NDArray[np.float64]:
+            counts: NDArray[np.float64] = np.bincount(evidence.levels[:, number], weights=weights, minlength=size)[1:]
+            return counts
+
+        matched = counted(matches)
+        random = counted(evidence.weight) - matched
+        if number in comparison.shared:
+            neighbourly = counted(neighbours)
+            random -= neighbourly
+        random_shares = _blended(np.maximum(random, 0), builtin.random, RANDOM_BELIEF, feature)
+        believed = max(BELIEF, SHARE_OF_BELIEF * float(matched.sum()))
         shares[feature.name] = Shares(
-            builtin.levels,
-            _blended(matched, builtin.match, BELIEF),
-            _blended(np.maximum(every - matched, 0), builtin.random, RANDOM_BELIEF),
+            builtin.levels, _blended(matched, builtin.match, believed, feature), random_shares
         )
-    twins = 2 * float(matches.sum()) / max(len(comparison.records), 1)
-    return Model(shares, max(twins, 1e-6))
+        if number in comparison.shared:
+            believed = max(BELIEF, SHARE_OF_BELIEF * float(neighbourly.sum()))
+            near[feature.name] = Shares(
+                builtin.levels, _blended(neighbourly, builtin.match, believed, feature), random_shares
+            )
+    records = max(len(comparison.records), 1)
+    twins, neighbourhood = 2 * float(matches.sum()) / records, 2 * float(neighbours.sum()) / records
+    return Model(shares, max(twins, 1e-6), near, max(neighbourhood, 1e-6))
 
 
-def _blended(counts: NDArray[np.float64], builtin: tuple[float, ...], belief: float) -> tuple[float, ...]:
-    blended = counts + belief * np.asarray(builtin)
-    return tuple((blended / blended.sum()).tolist())
+def with_neighbours(model: Model, comparison: Comparison) -> Model:
+    """Return the model with the built-in guess at neighbours: as many as twins, and alike in the same way."""
+    near = {
+        comparison.features[number].name: model.shares[comparison.features[number].name] for number in comparison.shared
+    }
+    return replace(model, neighbours=near, neighbourhood=NEIGHBOURS)
+
+
+def _blended(
+    counts: NDArray[np.float64], builtin: tuple[float, ...], belief: float, feature: Feature
+) -> tuple[float, ...]:
+    """Return the shares of counted levels, the built-in ones counting as much as `belief` pairs in each context."""
+    contexts = np.asarray([level.context for level in feature.levels[1:]])
+    return tuple(normalised(counts + belief * np.asarray(builtin), contexts).tolist())
 
 
 def _distance(before: Model, after: Model) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,10 @@ class Model:
 
     shares: Mapping[str, Shares]
     twins: float
+    neighbours: Mapping[str, Shares] = field(default_factory=dict)
+    """The shares among pairs of neighbours, by feature of those that they share; random ones are those of `shares`."""
+    neighbourhood: float = 0.0
+    """The number of neighbours that a record has on average."""
     threshold: float | None = None
     learnt_from: float = 0.0
     thin: str | None = None
@@ -59,13 +63,9 @@ class Model:
             "threshold": self.threshold,
             "learnt_from": round(self.learnt_from, 1),
             "thin": self.thin,
-            "features": {
-                name: {
-                    level: {"match": match, "random": random}
-                    for level, match, random in zip(shares.levels, shares.match, shares.random, strict=True)
-                }
-                for name, shares in self.shares.items()
-            },
+            "features": _features(self.shares),
+            "neighbourhood": self.neighbourhood,
+            "neighbours": _features(self.neighbours),
         }
 
     @classmethod
@@ -73,29 +73,48 @@ class Model:
         """Return the model that JSON holds. Raises ValueError for another version."""
         if document.get("version") != VERSION:
             raise ValueError(f"A model of version {document.get('version')} cannot be read; learn it again.")
-        shares = {
-            name: Shares(
-                tuple(levels),
-                tuple(float(level["match"]) for level in levels.values()),
-                tuple(float(level["random"]) for level in levels.values()),
-            )
-            for name, levels in document["features"].items()
-        }
         return cls(
-            shares,
+            _shares(document["features"]),
             float(document["twins"]),
+            _shares(document["neighbours"]),
+            float(document["neighbourhood"]),
             document.get("threshold"),
             float(document.get("learnt_from", 0.0)),
             document.get("thin"),
         )
 
 
+def _features(every: Mapping[str, Shares]) -> dict[str, Any]:
+    return {
+        name: {
+            level: {"match": match, "random": random}
+            for level, match, random in zip(shares.levels, shares.match, shares.random, strict=True)
+        }
+        for name, shares in every.items()
+    }
+
+
+def _shares(features: Mapping[str, Any]) -> dict[str, Shares]:
+    return {
+        name: Shares(
+            tuple(levels),
+            tuple(float(level["match"]) for level in levels.values()),
+            tuple(float(level["random"]) for level in levels.values()),
+        )
+        for name, levels in features.items()
+    }
+
+
 def builtin_shares(feature: Feature) -> Shares:
     """Return the built-in shares of a feature."""
     levels = feature.levels[1:]
-    match, random = np.asarray([level.match for level in levels]), np.asarray([level.random for level in levels])
-    return Shares(
-        tuple(level.name for level in levels),
-        tuple((match / match.sum()).tolist()),
-        tuple((random / random.sum()).tolist()),
-    )
+    contexts = np.asarray([level.context for level in levels])
+    match = normalised(np.asarray([level.match for level in levels]), contexts)
+    random = normalised(np.asarray([level.random for level in levels]), contexts)
+    return Shares(tuple(level.name for level in levels), tuple(match.tolist()), tuple(random.tolist()))
+
+
+def normalised(counts: NDArray[np.float64], contexts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the counts of levels as shares that add up to 1 in each context."""
+    shares: NDArray[np.float64] = counts / np.bincount(contexts, weights=counts)[contexts]
+    return shares

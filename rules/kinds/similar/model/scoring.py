@@ -34,6 +34,35 @@ class Scoring:
         )
 
     @cached_property
+    def neighbour_tables(self) -> dict[int, NDArray[np.float64]]:
+        """The weight of each level for neighbours against random pairs, by feature of those that they share."""
+        features = self.comparison.features
+        return {
+            number: self.model.neighbours[features[number].name].weights(
+                [level.name for level in features[number].levels]
+            )
+            for number in self.comparison.shared
+            if features[number].name in self.model.neighbours
+        }
+
+    @cached_property
+    def nearness(self) -> float:
+        """The share of neighbours among random pairs."""
+        records = self.comparison.records
+        return min(self.model.neighbourhood * len(records) / 2 / max(records.pairs, 1), 0.5)
+
+    def neighbourly(self, levels: Levels, rarity: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the log odds in bits that each pair is one of neighbours, against a random pair.
+
+        `rarity` are the bits of rarity of the shared features.
+        """
+        bits = rarity.copy()
+        for number, table in self.neighbour_tables.items():
+            bits += table[levels[:, number]]
+        with np.errstate(divide="ignore"):
+            return bits + np.log2(self.nearness / (1 - self.nearness))
+
+    @cached_property
     def prior(self) -> float:
         """The bits with which each pair begins: the log odds that two random records match."""
         records = self.comparison.records
@@ -42,10 +71,18 @@ class Scoring:
         return float(np.log2(share / (1 - share)))
 
     def weights(self, first: Places, second: Places, levels: Levels) -> NDArray[np.float64]:
-        """Return the weight in bits of each pair (rows) in each feature (columns)."""
-        weights = self.comparison.rarities(first, second, levels).astype(np.float64)
+        """Return the weight in bits of each pair (rows) in each feature (columns).
+
+        A last column takes back what neighbours have in common just as well.
+        """
+        rarities = self.comparison.rarities(first, second, levels).astype(np.float64)
+        weights = np.zeros((len(first), rarities.shape[1] + 1), order="F")
+        weights[:, :-1] = rarities
         for number, table in enumerate(self.tables):
             weights[:, number] += table[levels[:, number]]
+        if self.neighbour_tables:
+            shared = rarities[:, list(self.comparison.shared)].sum(axis=1)
+            weights[:, -1] = -np.logaddexp2(0, self.neighbourly(levels, shared))
         return weights
 
 
