@@ -69,4 +69,5 @@ def sorted_distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     ordered = np.sort(numbers)
     if not len(ordered):
         return ordered
-    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]
+    distinct: NDArray[np.int64] = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]
+    return distinct

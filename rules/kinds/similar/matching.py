@@ -99,7 +99,7 @@ class Matching:
             scored = self.score(batch // self.candidates.records, batch % self.candidates.records)
             kept = scored.bits >= self.minimum
             yield Pairs(
-                *(array[kept] for array in (scored.first, scored.second, scored.weights, scored.levels, scored.bits))
+                scored.first[kept], scored.second[kept], scored.weights[kept], scored.levels[kept], scored.bits[kept]
             )
 
     def matches(self) -> tuple[Places, Places, NDArray[np.float64]]:
@@ -122,6 +122,18 @@ class Matching:
         def excess(left: Places, right: Places) -> NDArray[np.float64]:
             return self.score(left, right).bits - self.minimum
 
-        yield from clustering.clusters(
-            first, second, (self.candidates.first, self.candidates.second), len(self.records), excess, constraints
-        )
+        compared = (self.candidates.first, self.candidates.second)
+        grouped = clustering.clusters(first, second, compared, len(self.records), excess, constraints)
+        crowds = {} if self.candidates.is_every_pair else self._crowds()
+        for cluster in grouped:
+            yield np.sort(np.concatenate([crowds.pop(place, np.asarray([place])) for place in cluster.tolist()]))
+        yield from crowds.values()
+
+    def _crowds(self) -> dict[int, Places]:
+        """Return the equal records of which only the first was compared, by its place, if they are similar enough."""
+        crowds = self.records.crowds(self.settings.max_block)
+        if self.settings.one_to_one or not crowds:
+            return {}
+        first, second = (np.asarray([crowd[place] for crowd in crowds]) for place in (0, 1))
+        bits = self.score(first, second).bits
+        return {int(crowd[0]): crowd for crowd, own in zip(crowds, bits, strict=True) if own >= self.minimum}

@@ -66,7 +66,9 @@ class Person:
 
     def note(self, complaint: str) -> None:
         # A key that is pressed before the page is first painted takes the focus that the page would have given.
-        if not complaint.startswith("Autofocus processing was blocked because a document already has a focused element"):
+        if not complaint.startswith(
+            "Autofocus processing was blocked because a document already has a focused element"
+        ):
             self.trouble.append(complaint)
 
     def go(self, path: str) -> Page:

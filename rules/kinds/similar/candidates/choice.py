@@ -16,7 +16,7 @@ from rules.kinds.similar.records import Records
 
 EVERY_PAIR = 300_000
 """Up to this many pairs, all are compared."""
-PER_RECORD = 20
+PER_RECORD = 8
 """How many candidates a record has on average, at most."""
 LEAST_BUDGET = 2_000_000
 _SIZES = (4, 8, 12, 16, 24, 32, 48, 64, 100, 200, 400, 800, 1600)
@@ -79,17 +79,27 @@ def every_pair(records: Records) -> Candidates:
 
 
 def candidates(records: Records, atoms: Sequence[Atoms], max_block: int) -> Candidates:
-    """Return the pairs that share a rare atom, or two atoms of different columns that are rare together."""
+    """Return the pairs that share a rare atom, or two atoms of different columns that are rare together.
+
+    Of more than `max_block` equal records, only the first is compared.
+    """
     if records.pairs <= EVERY_PAIR:
         return every_pair(records)
     budget = max(LEAST_BUDGET, PER_RECORD * len(records))
     blocks, left_out = [], []
+    crowds = records.crowds(max_block)
+    if crowds:
+        compared = np.ones(len(records), dtype=bool)
+        compared[np.concatenate([crowd[1:] for crowd in crowds])] = False
+        atoms = [kind.only(compared) for kind in atoms]
+        pairs = sum(len(crowd) * (len(crowd) - 1) // 2 for crowd in crowds)
+        left_out.append(LeftOut("equal records", len(crowds), pairs))
     for step in passes(atoms):
         found = Blocks.of(records, step.places, step.keys)
         small = found.sizes <= max_block
         if not small.all():
             left_out.append(LeftOut(step.name, int((~small).sum()), int(found.pairs[~small].sum())))
-        blocks.append(found.only(small))
+        blocks.append(found.only(small).compact())
     packed, limit = _rarest_first(blocks, len(records), budget, max_block)
     return Candidates(packed, len(records), is_every_pair=False, largest_block=limit, left_out=tuple(left_out))
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rules.kinds.similar.encoded import Encoded, Floats, Levels, Places
 from rules.kinds.similar.features import graded
@@ -42,7 +43,7 @@ class ValueFeature:
         return bits
 
 
-def _lengths(texts: Texts) -> np.ndarray:  # type: ignore[type-arg]
+def _lengths(texts: Texts) -> NDArray[np.int64]:
     return np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
 
 
