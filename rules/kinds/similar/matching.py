@@ -18,6 +18,7 @@ from rules.kinds.similar.encoded import Places
 from rules.kinds.similar.model import estimation
 from rules.kinds.similar.model.model import Model
 from rules.kinds.similar.model.scoring import Scoring, competing
+from rules.kinds.similar.model.screening import Screening
 from rules.kinds.similar.records import Records
 from rules.kinds.similar.settings import Settings
 
@@ -94,9 +95,12 @@ class Matching:
     def pairs(self) -> Iterator[Pairs]:
         """Yield the candidates at or above the threshold, in bounded batches."""
         packed = self.candidates.packed
+        screening = Screening(self.scoring)
         for begin in range(0, len(packed), BATCH):
             batch = packed[begin : begin + BATCH]
-            scored = self.score(batch // self.candidates.records, batch % self.candidates.records)
+            first, second = batch // self.candidates.records, batch % self.candidates.records
+            possible = screening.survivors(first, second, self.minimum)
+            scored = self.score(first[possible], second[possible])
             kept = scored.bits >= self.minimum
             yield Pairs(
                 scored.first[kept], scored.second[kept], scored.weights[kept], scored.levels[kept], scored.bits[kept]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz import process
-from rapidfuzz.distance import OSA, JaroWinkler
+from rapidfuzz.distance import OSA, JaroWinkler, Postfix, Prefix
 
 from rules.kinds.similar.encoded import Encoded, Levels, Places
 
@@ -27,6 +27,16 @@ def likeness(left: Texts, right: Texts) -> NDArray[np.float64]:
         process.cpdist(left, right, scorer=JaroWinkler.similarity, score_cutoff=0.7, dtype=np.float64),
         dtype=np.float64,
     )
+
+
+def beginnings(left: Texts, right: Texts) -> NDArray[np.int64]:
+    """Return how many first characters texts share."""
+    return np.asarray(process.cpdist(left, right, scorer=Prefix.similarity, dtype=np.int64), dtype=np.int64)
+
+
+def endings(left: Texts, right: Texts) -> NDArray[np.int64]:
+    """Return how many last characters texts share."""
+    return np.asarray(process.cpdist(left, right, scorer=Postfix.similarity, dtype=np.int64), dtype=np.int64)
 
 
 def by_values(

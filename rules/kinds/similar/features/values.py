@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rules.kinds.similar.encoded import Encoded, Floats, Levels, Places
@@ -16,6 +18,8 @@ from rules.kinds.similar.types import SemanticType
 
 ELSEWHERE, SWAPPED, AGREES = 4, 5, 5
 """Levels of names; from `AGREES` on, two names are taken for the same."""
+_LOCAL_NUMBER = 7
+"""So many last digits of a phone number tell it without prefixes."""
 _MISSING = Level("missing", 1, 1, "is missing")
 
 
@@ -53,10 +57,7 @@ def _name(left: Texts, right: Texts) -> Levels:
     alike = graded.likeness(left, right)
     shorter = np.minimum(_lengths(left), _lengths(right))
     levels = np.where(alike >= 0.86, 2, DIFFERENT).astype(np.int8)
-    begins = np.fromiter(
-        (a.startswith(b) or b.startswith(a) for a, b in zip(left, right, strict=True)), dtype=bool, count=len(left)
-    )
-    levels[begins] = 3
+    levels[graded.beginnings(left, right) >= shorter] = 3
     levels[(typos <= 1) & (shorter >= 3) | (typos <= 2) & (shorter >= 8)] = 6
     return levels
 
@@ -73,11 +74,7 @@ def _city(left: Texts, right: Texts) -> Levels:
 def _phone(left: Texts, right: Texts) -> Levels:
     """Grade phones: 2 the same area or last four digits, 3 one digit, 4 the same without prefixes."""
     typos = graded.edits(left, right, 1)
-    ends = np.fromiter(
-        (a[-7:] == b[-7:] and min(len(a), len(b)) >= 7 for a, b in zip(left, right, strict=True)),
-        dtype=bool,
-        count=len(left),
-    )
+    ends = graded.endings(left, right) >= _LOCAL_NUMBER
     levels = np.full(len(left), DIFFERENT, dtype=np.int8)
     levels[typos <= 1] = 2
     levels[ends] = 3
@@ -86,20 +83,21 @@ def _phone(left: Texts, right: Texts) -> Levels:
 
 def _postcode(left: Texts, right: Texts) -> Levels:
     typos = graded.edits(left, right, 1)
-    near = np.fromiter(
-        (a[: max(3, len(a) - 3)] == b[: max(3, len(b) - 3)] for a, b in zip(left, right, strict=True)),
-        dtype=bool,
-        count=len(left),
-    )
+    longer = np.maximum(_lengths(left), _lengths(right))
+    near = graded.beginnings(left, right) >= np.maximum(3, longer - 3)
     levels = np.where(near, 2, DIFFERENT).astype(np.int8)
     levels[typos <= 1] = 3
     return levels
 
 
+def _before_at(texts: Texts) -> Texts:
+    joined = pc.replace_substring_regex(pa.array(texts, pa.string()), "@.*$", "")
+    return np.asarray(joined, dtype=object)
+
+
 def _email(left: Texts, right: Texts) -> Levels:
     typos = graded.edits(left, right, 2)
-    local_left = np.asarray([text.partition("@")[0] for text in left], dtype=object)
-    local_right = np.asarray([text.partition("@")[0] for text in right], dtype=object)
+    local_left, local_right = (_before_at(texts) for texts in (left, right))
     alike = graded.likeness(local_left, local_right)
     levels = np.where(alike >= 0.9, 2, DIFFERENT).astype(np.int8)
     levels[typos <= 1] = 3

@@ -27,7 +27,7 @@ SHARE_OF_BELIEF = 0.3
 """and at least as this share of the expected ones: left alone, EM drops matches that disagree in a strong column."""
 RANDOM_BELIEF = 50.0
 BUILTIN_PAIRS = 200_000
-LEAST, LEAST_ASSIGNED = 0.25, 0.1
+LEAST, LEAST_ASSIGNED = 0.4, 0.1
 """The least thresholds; where records compete for partners, improbable pairs have lost already."""
 MOST_CERTAIN = 0.999
 BUILTIN_THRESHOLD, BUILTIN_ASSIGNED = 0.2, 0.05
