@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rules.kinds.similar.encoded import Encoded, Floats, Levels, Places
@@ -31,7 +28,7 @@ class ValueFeature:
     column: int
     encoded: Encoded
     levels: tuple[Level, ...]
-    grade: Callable[[Texts, Texts], Levels]
+    grade: graded.Grade
 
     @property
     def same(self) -> int:
@@ -51,8 +48,9 @@ def _lengths(texts: Texts) -> NDArray[np.int64]:
     return np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
 
 
-def _name(left: Texts, right: Texts) -> Levels:
+def _name(encoded: Encoded, first: Places, second: Places) -> Levels:
     """Grade names: 2 alike, 3 an initial or the beginning, 6 a typo."""
+    left, right = encoded.texts[first], encoded.texts[second]
     typos = graded.edits(left, right, 2)
     alike = graded.likeness(left, right)
     shorter = np.minimum(_lengths(left), _lengths(right))
@@ -62,7 +60,8 @@ def _name(left: Texts, right: Texts) -> Levels:
     return levels
 
 
-def _city(left: Texts, right: Texts) -> Levels:
+def _city(encoded: Encoded, first: Places, second: Places) -> Levels:
+    left, right = encoded.texts[first], encoded.texts[second]
     typos = graded.edits(left, right, 2)
     alike = graded.likeness(left, right)
     shorter = np.minimum(_lengths(left), _lengths(right))
@@ -71,8 +70,9 @@ def _city(left: Texts, right: Texts) -> Levels:
     return levels
 
 
-def _phone(left: Texts, right: Texts) -> Levels:
+def _phone(encoded: Encoded, first: Places, second: Places) -> Levels:
     """Grade phones: 2 the same area or last four digits, 3 one digit, 4 the same without prefixes."""
+    left, right = encoded.texts[first], encoded.texts[second]
     typos = graded.edits(left, right, 1)
     ends = graded.endings(left, right) >= _LOCAL_NUMBER
     levels = np.full(len(left), DIFFERENT, dtype=np.int8)
@@ -81,7 +81,8 @@ def _phone(left: Texts, right: Texts) -> Levels:
     return levels
 
 
-def _postcode(left: Texts, right: Texts) -> Levels:
+def _postcode(encoded: Encoded, first: Places, second: Places) -> Levels:
+    left, right = encoded.texts[first], encoded.texts[second]
     typos = graded.edits(left, right, 1)
     longer = np.maximum(_lengths(left), _lengths(right))
     near = graded.beginnings(left, right) >= np.maximum(3, longer - 3)
@@ -90,23 +91,20 @@ def _postcode(left: Texts, right: Texts) -> Levels:
     return levels
 
 
-def _before_at(texts: Texts) -> Texts:
-    joined = pc.replace_substring_regex(pa.array(texts, pa.string()), "@.*$", "")
-    return np.asarray(joined, dtype=object)
-
-
-def _email(left: Texts, right: Texts) -> Levels:
+def _email(encoded: Encoded, first: Places, second: Places) -> Levels:
+    left, right = encoded.texts[first], encoded.texts[second]
     typos = graded.edits(left, right, 2)
-    local_left, local_right = (_before_at(texts) for texts in (left, right))
-    alike = graded.likeness(local_left, local_right)
+    local = encoded.before_at
+    alike = graded.likeness(local.texts[local.codes[first]], local.texts[local.codes[second]])
     levels = np.where(alike >= 0.9, 2, DIFFERENT).astype(np.int8)
     levels[typos <= 1] = 3
-    levels[local_left == local_right] = 4
+    levels[local.codes[first] == local.codes[second]] = 4
     return levels
 
 
-def _code(left: Texts, right: Texts) -> Levels:
+def _code(encoded: Encoded, first: Places, second: Places) -> Levels:
     """Grade codes: 2 a typo in a value of five characters or more."""
+    left, right = encoded.texts[first], encoded.texts[second]
     typos = graded.edits(left, right, 1)
     long = np.minimum(_lengths(left), _lengths(right)) >= 5
     return np.where((typos <= 1) & long, 2, DIFFERENT).astype(np.int8)
@@ -123,7 +121,7 @@ _NAME_LEVELS = (
     Level("typo", 0.10, 0.004, "is one letter apart"),
     Level("same", 0.77, 0.006, _SAME),
 )
-_LEVELS: dict[SemanticType, tuple[tuple[Level, ...], Callable[[Texts, Texts], Levels]]] = {
+_LEVELS: dict[SemanticType, tuple[tuple[Level, ...], graded.Grade]] = {
     SemanticType.GIVEN_NAME: (_NAME_LEVELS, _name),
     SemanticType.SURNAME: (_NAME_LEVELS, _name),
     SemanticType.CITY: (

@@ -50,7 +50,8 @@ class Screening:
             for number, feature in enumerate(comparison.features)
             if isinstance(feature, (ValueFeature, DateFeature)) and number not in crossed
         ]
-        return tuple(sorted(graded, key=lambda number: (self._most[number][1] - self._unequal(number), number)))
+        addresses = () if comparison.derived is None else (comparison.derived.email,)  # long texts cost most
+        return tuple(sorted(graded, key=lambda n: (n in addresses, self._most[n][1] - self._unequal(n), n)))
 
     def _unequal(self, number: int) -> float:
         """Return the most that two unequal values can weigh."""
