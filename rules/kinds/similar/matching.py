@@ -53,7 +53,8 @@ class Matching:
 
     @cached_property
     def candidates(self) -> Candidates:
-        return candidates(self.records, self.comparison.atoms, self.settings.max_block)
+        keys = [self.settings.numbers(names) for names in self.settings.block]
+        return candidates(self.records, self.comparison.atoms, self.settings.max_block, keys)
 
     @cached_property
     def scoring(self) -> Scoring:

@@ -78,12 +78,15 @@ def every_pair(records: Records) -> Candidates:
     return Candidates(packed.astype(np.int64), max(len(records), 1), is_every_pair=True)
 
 
-def candidates(records: Records, atoms: Sequence[Atoms], max_block: int) -> Candidates:
+def candidates(
+    records: Records, atoms: Sequence[Atoms], max_block: int, keys: Sequence[Sequence[int]] = ()
+) -> Candidates:
     """Return the pairs that share a rare atom, or two atoms of different columns that are rare together.
 
+    With `keys`, each a list of columns by position, instead the pairs that agree in all columns of one of them.
     Of more than `max_block` equal records, only the first is compared.
     """
-    if records.pairs <= EVERY_PAIR:
+    if records.pairs <= EVERY_PAIR and not keys:
         return every_pair(records)
     budget = max(LEAST_BUDGET, PER_RECORD * len(records))
     blocks, left_out = [], []
@@ -94,7 +97,7 @@ def candidates(records: Records, atoms: Sequence[Atoms], max_block: int) -> Cand
         atoms = [kind.only(compared) for kind in atoms]
         pairs = sum(len(crowd) * (len(crowd) - 1) // 2 for crowd in crowds)
         left_out.append(LeftOut("equal records", len(crowds), pairs))
-    for step in passes(atoms):
+    for step in _by_keys(records, keys) if keys else passes(atoms):
         found = Blocks.of(records, step.places, step.keys)
         small = found.sizes <= max_block
         if not small.all():
@@ -126,6 +129,19 @@ def _rarest_first(blocks: Sequence[Blocks], records: int, budget: int, max_block
             return packed, taken
         taken = limit
     return packed, taken
+
+
+def _by_keys(records: Records, keys: Sequence[Sequence[int]]) -> Iterator[Pass]:
+    """Yield one pass for each list of columns; records with a null in one of them take no part in it."""
+    for number, columns in enumerate(keys, 1):
+        codes = np.stack([records.columns[column].codes for column in columns])
+        places = np.flatnonzero((codes >= 0).all(axis=0))
+        combined = np.zeros(len(places), dtype=np.int64)
+        for column in columns:
+            encoded = records.columns[column]
+            pairs = combined * max(len(encoded.values), 1) + encoded.codes[places]
+            combined = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+        yield Pass(f"key {number} of block", places, combined)
 
 
 def passes(atoms: Sequence[Atoms]) -> Iterator[Pass]:

@@ -191,3 +191,20 @@ def test_equal_records_are_twins_and_a_large_block_is_reported():
 
     assert any(step.blocks for step in made.candidates.left_out)
     assert max(map(len, made.clusters())) == 300
+
+
+def test_only_records_that_agree_in_a_key_of_block_are_compared():
+    table = people(150, 40)
+    born, last, city = (table[name].to_pylist() for name in ("born", "last", "city"))
+
+    made = matching(table, by=Settings(SETTINGS.compare, block=(("born",), ("last", "city"))))
+    rows = made.records.rows
+    pairs = set(zip(rows[made.candidates.first].tolist(), rows[made.candidates.second].tolist(), strict=True))
+
+    expected = {
+        frozenset((a, b))
+        for a in range(table.num_rows)
+        for b in range(a)
+        if born[a] == born[b] or (last[a], city[a]) == (last[b], city[b])
+    }
+    assert {frozenset(pair) for pair in pairs} == expected
