@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyarrow import csv, parquet
 
 from rules.kinds.similar.matching import Matching
@@ -266,8 +267,8 @@ def measure(name: str) -> None:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(
             f"{name:18} {'estimated' if estimated else 'built-in':9} P {precision:.3f} R {recall:.3f} F1 {f1:.4f}  "
-            f"learn {learnt - begin:5.1f} s  run {end - learnt:5.1f} s  peak {peak:5.0f} MB  candidates {len(fresh.candidates):,}"
-            f"  threshold {fresh.threshold:.3f}",
+            f"learn {learnt - begin:5.1f} s  run {end - learnt:5.1f} s  peak {peak:5.0f} MB  "
+            f"candidates {len(fresh.candidates):,}  threshold {fresh.threshold:.3f}",
             flush=True,
         )
 

@@ -44,7 +44,8 @@ def _solve(pairs: Places, first: Places, second: Places, gains: NDArray[np.float
     rows, columns = linear_sum_assignment(matrix, maximize=True)
     chosen = np.full(len(left), -1)
     chosen[rows] = columns
-    return pairs[chosen[row] == column]
+    taken: Places = pairs[chosen[row] == column]
+    return taken
 
 
 def _greedy(pairs: Places, first: Places, second: Places, gains: NDArray[np.float64]) -> Places:

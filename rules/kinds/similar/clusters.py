@@ -125,7 +125,7 @@ def _inside_large(
     values = np.clip(score(first, second), -_CAP, _CAP)
     scored = dict(zip(zip(first.tolist(), second.tolist(), strict=True), values.tolist(), strict=True))
     for pairs, value in ((constraints.together, np.inf), (constraints.apart, -np.inf)):
-        scored.update({(a, b): value for a, b in pairs})
+        scored.update(dict.fromkeys(pairs, value))
     for group in sparse_linkage(scored, _ABSENT):
         yield np.asarray(group, dtype=np.int64)
 

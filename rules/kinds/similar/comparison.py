@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from rules.kinds.similar import overlaps, texts, words
@@ -119,8 +120,6 @@ def _word_atoms(name: str, column: int, encoded: Encoded, bags: Bags) -> Sequenc
 
 
 def _encoded_amounts(amounts: NDArray[np.float64]) -> Encoded:
-    import pyarrow as pa
-
     valid = ~np.isnan(amounts)
     distinct, positions = np.unique(amounts[valid], return_inverse=True)
     codes = np.full(len(amounts), -1, dtype=np.int32)

@@ -39,6 +39,11 @@ class Encoded:
         return np.asarray(self.values.to_pylist(), dtype=object)
 
     @cached_property
+    def before_at(self) -> Encoded:
+        """The part of each distinct e-mail address before the @."""
+        return Encoded.of(pc.replace_substring_regex(self.values.cast(pa.string()), "@.*$", ""))
+
+    @cached_property
     def counts(self) -> NDArray[np.int64]:
         """How many records have each value."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.values))
@@ -69,4 +74,5 @@ def sorted_distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     ordered = np.sort(numbers)
     if not len(ordered):
         return ordered
-    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]
+    distinct: NDArray[np.int64] = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]
+    return distinct

@@ -65,7 +65,7 @@ def evidence(matching: Matching, pairs: list[tuple[int, int]]) -> Iterator[Evide
             Reason(
                 features[number].name,
                 features[number].levels[level].name,
-                _words(features[number].name, features[number].levels[level].words),
+                _words(matching.settings.compare[features[number].column].name, features[number].levels[level].words),
                 _rounded(float(scored.weights[row, number])),
             )
             for number, level in enumerate(scored.levels[row].tolist())

@@ -18,6 +18,7 @@ from rules.kinds.similar.encoded import Places
 from rules.kinds.similar.model import estimation
 from rules.kinds.similar.model.model import Model
 from rules.kinds.similar.model.scoring import Scoring, competing
+from rules.kinds.similar.model.screening import Screening
 from rules.kinds.similar.records import Records
 from rules.kinds.similar.settings import Settings
 
@@ -51,7 +52,8 @@ class Matching:
 
     @cached_property
     def candidates(self) -> Candidates:
-        return candidates(self.records, self.comparison.atoms, self.settings.max_block)
+        keys = [self.settings.numbers(names) for names in self.settings.block]
+        return candidates(self.records, self.comparison.atoms, self.settings.max_block, keys)
 
     @cached_property
     def scoring(self) -> Scoring:
@@ -93,12 +95,15 @@ class Matching:
     def pairs(self) -> Iterator[Pairs]:
         """Yield the candidates at or above the threshold, in bounded batches."""
         packed = self.candidates.packed
+        screening = Screening(self.scoring)
         for begin in range(0, len(packed), BATCH):
             batch = packed[begin : begin + BATCH]
-            scored = self.score(batch // self.candidates.records, batch % self.candidates.records)
+            first, second = batch // self.candidates.records, batch % self.candidates.records
+            possible = screening.survivors(first, second, self.minimum)
+            scored = self.score(first[possible], second[possible])
             kept = scored.bits >= self.minimum
             yield Pairs(
-                *(array[kept] for array in (scored.first, scored.second, scored.weights, scored.levels, scored.bits))
+                scored.first[kept], scored.second[kept], scored.weights[kept], scored.levels[kept], scored.bits[kept]
             )
 
     def matches(self) -> tuple[Places, Places, NDArray[np.float64]]:
@@ -121,6 +126,18 @@ class Matching:
         def excess(left: Places, right: Places) -> NDArray[np.float64]:
             return self.score(left, right).bits - self.minimum
 
-        yield from clustering.clusters(
-            first, second, (self.candidates.first, self.candidates.second), len(self.records), excess, constraints
-        )
+        compared = (self.candidates.first, self.candidates.second)
+        grouped = clustering.clusters(first, second, compared, len(self.records), excess, constraints)
+        crowds = {} if self.candidates.is_every_pair else self._crowds()
+        for cluster in grouped:
+            yield np.sort(np.concatenate([crowds.pop(place, np.asarray([place])) for place in cluster.tolist()]))
+        yield from crowds.values()
+
+    def _crowds(self) -> dict[int, Places]:
+        """Return the equal records of which only the first was compared, by its place, if they are similar enough."""
+        crowds = self.records.crowds(self.settings.max_block)
+        if self.settings.one_to_one or not crowds:
+            return {}
+        first, second = (np.asarray([crowd[place] for crowd in crowds]) for place in (0, 1))
+        bits = self.score(first, second).bits
+        return {int(crowd[0]): crowd for crowd, own in zip(crowds, bits, strict=True) if own >= self.minimum}

@@ -35,11 +35,7 @@ class Records:
         """Return the records of one table or two. `ids` (one array for each table) decide between equal contents."""
         raw = [
             pa.chunked_array(
-                [
-                    chunk
-                    for side, table in enumerate(tables)
-                    for chunk in _aligned(tables, side, compared.column(side)).chunks
-                ]
+                [chunk for side, table in enumerate(tables) for chunk in table[compared.column(side)].chunks]
                 or [pa.array([], pa.string())]
             )
             for compared in settings.compare
@@ -50,20 +46,10 @@ class Records:
         ]
         digests = contents.combined([contents.digests(texts.as_text(column)) for column in raw])
         digests = contents.combined([digests, sides.astype(np.uint64)])
+        order = np.argsort(digests, kind="stable")
         if ids:
-            identities = contents.digests(
-                pa.chunked_array(
-                    [
-                        texts.as_text(pa.chunked_array([i])).combine_chunks()
-                        if not isinstance(i, pa.ChunkedArray)
-                        else texts.as_text(i).combine_chunks()
-                        for i in ids
-                    ]
-                )
-            )
-            order = np.lexsort((identities, digests))
-        else:
-            order = np.argsort(digests, kind="stable")
+            names = pa.chunked_array([chunk for column in ids for chunk in _chunks(texts.as_text(column))], pa.string())
+            order = np.lexsort((contents.digests(names), digests))
         places = pa.array(order)
         return cls(
             order.astype(np.int64),
@@ -76,6 +62,16 @@ class Records:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def crowds(self, larger_than: int) -> list[Places]:
+        """Return the places of equal records, of groups with more records than that."""
+        if not len(self):
+            return []
+        keys = np.stack([self.sides.astype(np.int32), *(column.codes for column in self.columns)])
+        starts = np.flatnonzero(np.concatenate([[True], (keys[:, 1:] != keys[:, :-1]).any(axis=0)]))
+        sizes = np.diff(np.append(starts, len(self)))
+        large = sizes > larger_than
+        return [np.arange(start, start + size) for start, size in zip(starts[large], sizes[large], strict=True)]
+
     @cached_property
     def pairs(self) -> int:
         """How many pairs of records there are to compare."""
@@ -83,7 +79,5 @@ class Records:
         return right * (len(self) - right) if self.has_sides else len(self) * (len(self) - 1) // 2
 
 
-def _aligned(tables: Sequence[pa.Table], side: int, name: str) -> Any:
-    """Return a column of a side, as text if the columns of the sides have different types."""
-    column = tables[side][name]
-    return column if len(tables) == 1 else column
+def _chunks(column: Any) -> list[Any]:
+    return list(column.chunks) if isinstance(column, pa.ChunkedArray) else [column]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,11 @@ class Atoms:
     bound: int
     is_single: bool
     """True if no record has two."""
+
+    def only(self, kept: NDArray[np.bool_]) -> Atoms:
+        """Return the atoms of some of the records."""
+        chosen = kept[self.places]
+        return replace(self, places=self.places[chosen], keys=self.keys[chosen])
 
 
 def of_values(name: str, column: int, encoded: Encoded, values: object | None = None) -> Atoms:

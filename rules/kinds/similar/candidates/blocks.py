@@ -48,6 +48,13 @@ class Blocks:
         """Return only some of the blocks."""
         return Blocks(self.places, self.starts[kept], self.sizes[kept], self.lefts[kept], self.has_sides)
 
+    def compact(self) -> Blocks:
+        """Return the same blocks without the records that are in none of them."""
+        begins = np.cumsum(self.sizes) - self.sizes
+        within = np.arange(int(self.sizes.sum())) - np.repeat(begins, self.sizes)
+        places = self.places[np.repeat(self.starts, self.sizes) + within]
+        return Blocks(places, begins, self.sizes, self.lefts, self.has_sides)
+
     def packed(self, records: int) -> NDArray[np.int64]:
         """Return the pairs of all blocks as `first * records + second`, the left or smaller place first."""
         members = self.lefts if self.has_sides else self.sizes - 1
@@ -61,4 +68,5 @@ class Blocks:
         left, right = self.places[first], self.places[second]
         if not self.has_sides:
             left, right = np.minimum(left, right), np.maximum(left, right)
-        return left * records + right
+        packed: NDArray[np.int64] = left * records + right
+        return packed

@@ -16,7 +16,7 @@ from rules.kinds.similar.records import Records
 
 EVERY_PAIR = 300_000
 """Up to this many pairs, all are compared."""
-PER_RECORD = 20
+PER_RECORD = 8
 """How many candidates a record has on average, at most."""
 LEAST_BUDGET = 2_000_000
 _SIZES = (4, 8, 12, 16, 24, 32, 48, 64, 100, 200, 400, 800, 1600)
@@ -78,18 +78,31 @@ def every_pair(records: Records) -> Candidates:
     return Candidates(packed.astype(np.int64), max(len(records), 1), is_every_pair=True)
 
 
-def candidates(records: Records, atoms: Sequence[Atoms], max_block: int) -> Candidates:
-    """Return the pairs that share a rare atom, or two atoms of different columns that are rare together."""
-    if records.pairs <= EVERY_PAIR:
+def candidates(
+    records: Records, atoms: Sequence[Atoms], max_block: int, keys: Sequence[Sequence[int]] = ()
+) -> Candidates:
+    """Return the pairs that share a rare atom, or two atoms of different columns that are rare together.
+
+    With `keys`, each a list of columns by position, instead the pairs that agree in all columns of one of them.
+    Of more than `max_block` equal records, only the first is compared.
+    """
+    if records.pairs <= EVERY_PAIR and not keys:
         return every_pair(records)
     budget = max(LEAST_BUDGET, PER_RECORD * len(records))
     blocks, left_out = [], []
-    for step in passes(atoms):
+    crowds = records.crowds(max_block)
+    if crowds:
+        compared = np.ones(len(records), dtype=bool)
+        compared[np.concatenate([crowd[1:] for crowd in crowds])] = False
+        atoms = [kind.only(compared) for kind in atoms]
+        pairs = sum(len(crowd) * (len(crowd) - 1) // 2 for crowd in crowds)
+        left_out.append(LeftOut("equal records", len(crowds), pairs))
+    for step in _by_keys(records, keys) if keys else passes(atoms):
         found = Blocks.of(records, step.places, step.keys)
         small = found.sizes <= max_block
         if not small.all():
             left_out.append(LeftOut(step.name, int((~small).sum()), int(found.pairs[~small].sum())))
-        blocks.append(found.only(small))
+        blocks.append(found.only(small).compact())
     packed, limit = _rarest_first(blocks, len(records), budget, max_block)
     return Candidates(packed, len(records), is_every_pair=False, largest_block=limit, left_out=tuple(left_out))
 
@@ -116,6 +129,19 @@ def _rarest_first(blocks: Sequence[Blocks], records: int, budget: int, max_block
             return packed, taken
         taken = limit
     return packed, taken
+
+
+def _by_keys(records: Records, keys: Sequence[Sequence[int]]) -> Iterator[Pass]:
+    """Yield one pass for each list of columns; records with a null in one of them take no part in it."""
+    for number, columns in enumerate(keys, 1):
+        codes = np.stack([records.columns[column].codes for column in columns])
+        places = np.flatnonzero((codes >= 0).all(axis=0))
+        combined = np.zeros(len(places), dtype=np.int64)
+        for column in columns:
+            encoded = records.columns[column]
+            pairs = combined * max(len(encoded.values), 1) + encoded.codes[places]
+            combined = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+        yield Pass(f"key {number} of block", places, combined)
 
 
 def passes(atoms: Sequence[Atoms]) -> Iterator[Pass]:

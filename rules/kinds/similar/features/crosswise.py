@@ -32,8 +32,8 @@ class Crosswise:
             return None
         given, surname = types.index(SemanticType.GIVEN_NAME), types.index(SemanticType.SURNAME)
         first, last = features[given], features[surname]
-        assert isinstance(first, ValueFeature)
-        assert isinstance(last, ValueFeature)
+        assert isinstance(first, ValueFeature)  # noqa: S101 - names are compared as a whole
+        assert isinstance(last, ValueFeature)  # noqa: S101 - as above
         numbers = {text: number for number, text in enumerate(first.encoded.texts)}
         mapped = np.asarray(
             [numbers.get(text, len(numbers) + number) for number, text in enumerate(last.encoded.texts)] + [-2],

@@ -49,6 +49,10 @@ class DateFeature:
     def levels(self) -> tuple[Level, ...]:
         return (*_LEVELS, *_SIGNED) if self.has_sides else _LEVELS
 
+    @property
+    def same(self) -> int:
+        return len(_LEVELS) - 1
+
     @cached_property
     def _parts(self) -> tuple[NDArray[np.int16], NDArray[np.int8], NDArray[np.int8], NDArray[np.int32]]:
         """Year, month, day and number of the day of each distinct value."""
@@ -88,7 +92,7 @@ class DateFeature:
 
     def rarity(self, first: Places, second: Places, levels: Levels) -> Floats:  # noqa: ARG002
         bits = np.zeros(len(first), dtype=np.float32)
-        agreeing = np.flatnonzero(levels == 8)
+        agreeing = np.flatnonzero(levels == self.same)
         bits[agreeing] = self.encoded.rarity(first[agreeing])
         return bits
 

@@ -7,11 +7,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz import process
-from rapidfuzz.distance import OSA, JaroWinkler
+from rapidfuzz.distance import OSA, JaroWinkler, Postfix, Prefix
 
 from rules.kinds.similar.encoded import Encoded, Levels, Places
 
 Texts = NDArray[np.object_]
+
+
+Grade = Callable[[Encoded, Places, Places], Levels]
+"""Gives the levels of pairs of unequal values, by their positions among the distinct values."""
 
 
 def edits(left: Texts, right: Texts, most: int) -> NDArray[np.int64]:
@@ -29,9 +33,17 @@ def likeness(left: Texts, right: Texts) -> NDArray[np.float64]:
     )
 
 
-def by_values(
-    encoded: Encoded, first: Places, second: Places, same: int, grade: Callable[[Texts, Texts], Levels]
-) -> Levels:
+def beginnings(left: Texts, right: Texts) -> NDArray[np.int64]:
+    """Return how many first characters texts share."""
+    return np.asarray(process.cpdist(left, right, scorer=Prefix.similarity, dtype=np.int64), dtype=np.int64)
+
+
+def endings(left: Texts, right: Texts) -> NDArray[np.int64]:
+    """Return how many last characters texts share."""
+    return np.asarray(process.cpdist(left, right, scorer=Postfix.similarity, dtype=np.int64), dtype=np.int64)
+
+
+def by_values(encoded: Encoded, first: Places, second: Places, same: int, grade: Grade) -> Levels:
     """Return levels of pairs: 0 for missing values, `same` for equal ones, else that of the two texts."""
     left, right = encoded.codes[first], encoded.codes[second]
     levels = np.full(len(first), same, dtype=np.int8)
@@ -41,7 +53,6 @@ def by_values(
         low, high = np.minimum(left, right)[unequal], np.maximum(left, right)[unequal]
         packed = low.astype(np.int64) * len(encoded.values) + high
         distinct, positions = np.unique(packed, return_inverse=True)
-        texts = encoded.texts
-        graded = grade(texts[distinct // len(encoded.values)], texts[distinct % len(encoded.values)])
+        graded = grade(encoded, distinct // len(encoded.values), distinct % len(encoded.values))
         levels[unequal] = graded[positions]
     return levels

@@ -29,7 +29,7 @@ def variants(vocabulary: NDArray[np.object_], used: NDArray[np.int64]) -> sparse
     for word, number in words:
         stems.setdefault(_stem(word), []).append(number)
     same = [(a, b) for numbers in stems.values() if len(numbers) <= _CROWD for a in numbers for b in numbers if a != b]
-    first, second, share = _beginnings(words)
+    first, second, _ = _beginnings(words)
     ends = np.concatenate([first, second, np.asarray([a for a, _ in same], dtype=np.int64)])
     starts = np.concatenate([second, first, np.asarray([b for _, b in same], dtype=np.int64)])
     matrix = sparse.coo_array((np.ones(len(ends)), (ends, starts)), shape=(size, size)).tocsr()
@@ -65,7 +65,7 @@ _Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 def _typos(words: list[tuple[str, int]]) -> _Pairs:
     """Return pairs of words that are one typo apart, by the forms with one letter left out that they share."""
     forms: dict[str, list[int]] = {}
-    texts = dict((number, word) for word, number in words)
+    texts = {number: word for word, number in words}
     for word, number in words:
         if len(word) >= _SHORTEST:
             for form in {word, *(word[:place] + word[place + 1 :] for place in range(len(word)))}:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rules.kinds.similar.encoded import Encoded, Floats, Levels, Places
 from rules.kinds.similar.features import graded
@@ -15,6 +15,8 @@ from rules.kinds.similar.types import SemanticType
 
 ELSEWHERE, SWAPPED, AGREES = 4, 5, 5
 """Levels of names; from `AGREES` on, two names are taken for the same."""
+_LOCAL_NUMBER = 7
+"""So many last digits of a phone number tell it without prefixes."""
 _MISSING = Level("missing", 1, 1, "is missing")
 
 
@@ -26,7 +28,7 @@ class ValueFeature:
     column: int
     encoded: Encoded
     levels: tuple[Level, ...]
-    grade: Callable[[Texts, Texts], Levels]
+    grade: graded.Grade
 
     @property
     def same(self) -> int:
@@ -42,25 +44,24 @@ class ValueFeature:
         return bits
 
 
-def _lengths(texts: Texts) -> np.ndarray:  # type: ignore[type-arg]
+def _lengths(texts: Texts) -> NDArray[np.int64]:
     return np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
 
 
-def _name(left: Texts, right: Texts) -> Levels:
+def _name(encoded: Encoded, first: Places, second: Places) -> Levels:
     """Grade names: 2 alike, 3 an initial or the beginning, 6 a typo."""
+    left, right = encoded.texts[first], encoded.texts[second]
     typos = graded.edits(left, right, 2)
     alike = graded.likeness(left, right)
     shorter = np.minimum(_lengths(left), _lengths(right))
     levels = np.where(alike >= 0.86, 2, DIFFERENT).astype(np.int8)
-    begins = np.fromiter(
-        (a.startswith(b) or b.startswith(a) for a, b in zip(left, right, strict=True)), dtype=bool, count=len(left)
-    )
-    levels[begins] = 3
+    levels[graded.beginnings(left, right) >= shorter] = 3
     levels[(typos <= 1) & (shorter >= 3) | (typos <= 2) & (shorter >= 8)] = 6
     return levels
 
 
-def _city(left: Texts, right: Texts) -> Levels:
+def _city(encoded: Encoded, first: Places, second: Places) -> Levels:
+    left, right = encoded.texts[first], encoded.texts[second]
     typos = graded.edits(left, right, 2)
     alike = graded.likeness(left, right)
     shorter = np.minimum(_lengths(left), _lengths(right))
@@ -69,45 +70,41 @@ def _city(left: Texts, right: Texts) -> Levels:
     return levels
 
 
-def _phone(left: Texts, right: Texts) -> Levels:
+def _phone(encoded: Encoded, first: Places, second: Places) -> Levels:
     """Grade phones: 2 the same area or last four digits, 3 one digit, 4 the same without prefixes."""
+    left, right = encoded.texts[first], encoded.texts[second]
     typos = graded.edits(left, right, 1)
-    ends = np.fromiter(
-        (a[-7:] == b[-7:] and min(len(a), len(b)) >= 7 for a, b in zip(left, right, strict=True)),
-        dtype=bool,
-        count=len(left),
-    )
+    ends = graded.endings(left, right) >= _LOCAL_NUMBER
     levels = np.full(len(left), DIFFERENT, dtype=np.int8)
     levels[typos <= 1] = 2
     levels[ends] = 3
     return levels
 
 
-def _postcode(left: Texts, right: Texts) -> Levels:
+def _postcode(encoded: Encoded, first: Places, second: Places) -> Levels:
+    left, right = encoded.texts[first], encoded.texts[second]
     typos = graded.edits(left, right, 1)
-    near = np.fromiter(
-        (a[: max(3, len(a) - 3)] == b[: max(3, len(b) - 3)] for a, b in zip(left, right, strict=True)),
-        dtype=bool,
-        count=len(left),
-    )
+    longer = np.maximum(_lengths(left), _lengths(right))
+    near = graded.beginnings(left, right) >= np.maximum(3, longer - 3)
     levels = np.where(near, 2, DIFFERENT).astype(np.int8)
     levels[typos <= 1] = 3
     return levels
 
 
-def _email(left: Texts, right: Texts) -> Levels:
+def _email(encoded: Encoded, first: Places, second: Places) -> Levels:
+    left, right = encoded.texts[first], encoded.texts[second]
     typos = graded.edits(left, right, 2)
-    local_left = np.asarray([text.partition("@")[0] for text in left], dtype=object)
-    local_right = np.asarray([text.partition("@")[0] for text in right], dtype=object)
-    alike = graded.likeness(local_left, local_right)
+    local = encoded.before_at
+    alike = graded.likeness(local.texts[local.codes[first]], local.texts[local.codes[second]])
     levels = np.where(alike >= 0.9, 2, DIFFERENT).astype(np.int8)
     levels[typos <= 1] = 3
-    levels[local_left == local_right] = 4
+    levels[local.codes[first] == local.codes[second]] = 4
     return levels
 
 
-def _code(left: Texts, right: Texts) -> Levels:
+def _code(encoded: Encoded, first: Places, second: Places) -> Levels:
     """Grade codes: 2 a typo in a value of five characters or more."""
+    left, right = encoded.texts[first], encoded.texts[second]
     typos = graded.edits(left, right, 1)
     long = np.minimum(_lengths(left), _lengths(right)) >= 5
     return np.where((typos <= 1) & long, 2, DIFFERENT).astype(np.int8)
@@ -124,7 +121,7 @@ _NAME_LEVELS = (
     Level("typo", 0.10, 0.004, "is one letter apart"),
     Level("same", 0.77, 0.006, _SAME),
 )
-_LEVELS: dict[SemanticType, tuple[tuple[Level, ...], Callable[[Texts, Texts], Levels]]] = {
+_LEVELS: dict[SemanticType, tuple[tuple[Level, ...], graded.Grade]] = {
     SemanticType.GIVEN_NAME: (_NAME_LEVELS, _name),
     SemanticType.SURNAME: (_NAME_LEVELS, _name),
     SemanticType.CITY: (

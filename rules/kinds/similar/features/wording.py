@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -123,8 +124,6 @@ def _used(bags: Bags) -> NDArray[np.int64]:
 
 
 def _encode(bags: Bags) -> tuple[Encoded, sparse.csr_array]:
-    import pyarrow as pa
-
     width = len(bags.vocabulary)
     counts = np.bincount(bags.words, minlength=width)
     records = max(int(bags.filled().sum()), 1)

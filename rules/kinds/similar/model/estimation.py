@@ -27,8 +27,9 @@ SHARE_OF_BELIEF = 0.3
 """and at least as this share of the expected ones: left alone, EM drops matches that disagree in a strong column."""
 RANDOM_BELIEF = 50.0
 BUILTIN_PAIRS = 200_000
-LEAST, LEAST_ASSIGNED = 0.25, 0.1
+LEAST, LEAST_ASSIGNED = 0.4, 0.1
 """The least thresholds; where records compete for partners, improbable pairs have lost already."""
+MOST_CERTAIN = 0.999
 BUILTIN_THRESHOLD, BUILTIN_ASSIGNED = 0.2, 0.05
 TWINS = 1.0
 NEIGHBOURS = 0.5
@@ -86,7 +87,7 @@ def builtin(comparison: Comparison, *, one_to_one: bool) -> Model:
     shares = {}
     for number, feature in enumerate(comparison.features):
         own = builtin_shares(feature)
-        counts = np.bincount(levels[:, number], minlength=len(feature.levels))[1:]
+        counts = np.bincount(levels[:, number], minlength=len(feature.levels))[1:].astype(np.float64)
         shares[feature.name] = Shares(own.levels, own.match, _blended(counts, own.random, RANDOM_BELIEF, feature))
     twins = TWINS
     if comparison.records.has_sides:
@@ -112,8 +113,10 @@ def cut(probabilities: NDArray[np.float64], expected_precision: float, least: fl
     if not len(ordered):
         return max(least, 0.5)
     precision = np.cumsum(ordered) / np.arange(1, len(ordered) + 1)
-    enough = np.flatnonzero(precision >= expected_precision)
-    return round(max(float(ordered[enough[-1]]) if len(enough) else 0.99, least), 6)
+    enough = int((precision >= expected_precision).sum())  # precision falls from pair to pair
+    if enough == len(ordered):
+        return least
+    return round(min(max(float(ordered[max(enough - 1, 0)]), least), MOST_CERTAIN), 6)
 
 
 def _gather(comparison: Comparison, candidates: Candidates) -> Evidence:
@@ -187,11 +190,10 @@ def _maximised(
         def counted(
             weights: NDArray[np.float64], number: int = number, size: int = len(feature.levels)
         ) -> NDArray[np.float64]:
-            counts: NDArray[np.float64] = np.bincount(evidence.levels[:, number], weights=weights, minlength=size)[1:]
-            return counts
+            return np.bincount(evidence.levels[:, number], weights=weights, minlength=size)[1:].astype(np.float64)
 
         matched = counted(matches)
-        random = counted(evidence.weight) - matched
+        random: NDArray[np.float64] = counted(evidence.weight) - matched
         if number in comparison.shared:
             neighbourly = counted(neighbours)
             random -= neighbourly

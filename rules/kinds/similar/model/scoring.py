@@ -60,7 +60,8 @@ class Scoring:
         for number, table in self.neighbour_tables.items():
             bits += table[levels[:, number]]
         with np.errstate(divide="ignore"):
-            return bits + np.log2(self.nearness / (1 - self.nearness))
+            odds: NDArray[np.float64] = bits + np.log2(self.nearness / (1 - self.nearness))
+        return odds
 
     @cached_property
     def prior(self) -> float:
@@ -97,4 +98,5 @@ def competing(bits: NDArray[np.float64], first: Places, second: Places, records:
     odds = np.exp2(np.clip(bits, -MOST, MOST))
     left = np.bincount(first, weights=odds, minlength=records)
     right = np.bincount(second, weights=odds, minlength=records)
-    return odds / (1 + np.maximum(left[first] + right[second] - odds, odds))
+    shares: NDArray[np.float64] = odds / (1 + np.maximum(left[first] + right[second] - odds, odds))
+    return shares

@@ -46,4 +46,6 @@ def people(persons: int, twins: int, seed: int = 1) -> pa.Table:
         field = choose.randrange(1, 7)
         row[field] = _typo(choose, row[field])
         rows.append(tuple(row))
-    return pa.table({name: list(column) for name, column in zip(("person", *COMPARE), zip(*rows, strict=True), strict=True)})
+    return pa.table(
+        {name: list(column) for name, column in zip(("person", *COMPARE), zip(*rows, strict=True), strict=True)}
+    )
