@@ -17,8 +17,8 @@ class TooManyAlike(Unanswerable):
         super().__init__(
             f"Rule {bound.rule.name!r} was stopped: its groups would hold more than {most:,} of {taking_part:,} "
             f"records (`max_share`), so the compared columns ({bound.identifier}) do not tell records apart. Its "
-            "findings are unchanged. Compare more columns, leave out placeholders with `where`, raise `threshold`, or raise "
-            "`max_share` if all of them are the same"
+            "findings are unchanged. Compare more columns, leave out placeholders with `where`, raise `threshold`, or "
+            "raise `max_share` if all of them are the same"
         )
 
 
