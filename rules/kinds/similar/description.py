@@ -45,8 +45,8 @@ def _takes_part(bound: BoundSimilar, dataset: str) -> Iterator[str]:
 
 
 def _groups(rule: SimilarRule) -> Iterator[str]:
-    share = f"{(100 * rule.threshold).normalize():f} %"
-    yield f"{_number(rule.minimum)} or more records that are the same with a probability of {share} or more"
+    threshold = f" with a probability of {(100 * rule.threshold).normalize():f} % or more" if rule.threshold else ""
+    yield f"{_number(rule.minimum)} or more records that are probably the same{threshold}"
     if rule.one_to_one:
         yield "pairs of one record of each dataset; a record is in one pair at most"
     if rule.distinct:

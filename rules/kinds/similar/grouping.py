@@ -57,7 +57,7 @@ class SimilarGrouping(GroupBuilder):
             one_to_one=rule.one_to_one,
             veto=rule.veto,
             block=rule.block,
-            threshold=float(rule.threshold),
+            threshold=None if rule.threshold is None else float(rule.threshold),
             max_block=rule.max_block,
         )
         answers_of = list(zip(self.bound.sides, self.tables, strict=True))

@@ -64,8 +64,9 @@ class Matching:
     @property
     def threshold(self) -> float:
         """The least probability of a pair that is taken."""
-        model = self.scoring.model
-        return self.settings.threshold if model.threshold is None else model.threshold
+        if self.settings.threshold is not None:
+            return self.settings.threshold
+        return self.scoring.model.threshold
 
     def estimate(self) -> Model:
         """Return the model estimated from these records, without labels."""
@@ -106,13 +107,19 @@ class Matching:
                 scored.first[kept], scored.second[kept], scored.weights[kept], scored.levels[kept], scored.bits[kept]
             )
 
-    def matches(self) -> tuple[Places, Places, NDArray[np.float64]]:
+    def matches(self, constraints: Constraints = UNCONSTRAINED) -> tuple[Places, Places, NDArray[np.float64]]:
+        """Return the probable pairs with their bits; of those that compete for partners, the best."""
         batches = list(self.pairs())
         first, second, bits = (
             np.concatenate([getattr(batch, name) for batch in batches] or [np.zeros(0, dtype)])
             for name, dtype in (("first", np.int64), ("second", np.int64), ("bits", np.float64))
         )
         if self.settings.one_to_one:
+            if constraints.apart:
+                size = len(self.records)
+                excluded = np.asarray([left * size + right for left, right in sorted(constraints.apart)])
+                free = ~np.isin(first * size + second, excluded)
+                first, second, bits = first[free], second[free], bits[free]
             matches = competing(bits, first, second, len(self.records))
             gains = bits - self.minimum + _LEAST_GAIN
             taken = assign(first, second, gains, len(self.records)) & (matches >= self.threshold)
@@ -121,7 +128,7 @@ class Matching:
 
     def clusters(self, constraints: Constraints = UNCONSTRAINED) -> Iterator[Places]:
         """Yield the clusters of two or more records, each in ascending order."""
-        first, second, _ = self.matches()
+        first, second, _ = self.matches(constraints)
 
         def excess(left: Places, right: Places) -> NDArray[np.float64]:
             return self.score(left, right).bits - self.minimum

@@ -30,10 +30,9 @@ class SimilarRule(GroupedRule):
     block: tuple[tuple[str, ...], ...] = Field(
         default=(), description="Which records to compare, instead of an automatic choice: those equal in one list."
     )
-    threshold: Share = Field(
-        default=Decimal("0.5"),
-        json_schema_extra={"default": "50%"},
-        description="The least probability that two records are the same; a higher one finds fewer pairs.",
+    threshold: Share | None = Field(
+        default=None,
+        description="The least probability of a pair: 20% by default, 5% with one_to_one. More finds fewer pairs.",
     )
     one_to_one: bool = Field(
         default=False, description="With two datasets: a record has at most one partner, in the other dataset."
@@ -49,8 +48,8 @@ class SimilarRule(GroupedRule):
 
     @field_validator("threshold")
     @classmethod
-    def _is_a_probability(cls, share: Decimal) -> Decimal:
-        if not Decimal("0.01") <= share < 1:
+    def _is_a_probability(cls, share: Decimal | None) -> Decimal | None:
+        if share is not None and not Decimal("0.01") <= share < 1:
             raise ValueError("is a probability; write 1% or more, and less than 100%")
         return share
 

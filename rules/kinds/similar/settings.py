@@ -28,7 +28,8 @@ class Settings:
     `one_to_one` (two tables only) gives each record at most one partner. Two records that differ in a column of
     `veto`, and both have a value there, are never the same. `block` replaces the choice of candidates: records are
     compared if they agree in all columns of one of its lists. `expected_precision` is the share of the pairs above
-    the threshold that should be right. No block of more than `max_block` records is compared pair by pair.
+    the threshold that should be right; `threshold` is the least probability of a pair, if not that of the model. No
+    block of more than `max_block` records is compared pair by pair.
     """
 
     compare: tuple[Compared, ...]
@@ -36,7 +37,7 @@ class Settings:
     veto: tuple[str, ...] = ()
     block: tuple[tuple[str, ...], ...] = ()
     expected_precision: float = 0.95
-    threshold: float = 0.5
+    threshold: float | None = None
     max_block: int = 100
 
     @classmethod

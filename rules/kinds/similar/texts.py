@@ -61,6 +61,8 @@ def normalised(column: Any, semantic_type: SemanticType) -> Any:
     match semantic_type:
         case SemanticType.PHONE:
             text = _digits(text)
+        case SemanticType.DATE:
+            text = _day(text)
         case SemanticType.POSTCODE:
             text = _code(text)
         case SemanticType.EMAIL:
@@ -70,6 +72,25 @@ def normalised(column: Any, semantic_type: SemanticType) -> Any:
         case _:
             text = pc.utf8_trim_whitespace(pc.replace_substring_regex(text, r"\s+", " "))
     return pc.if_else(pc.equal(text, ""), None, text)
+
+
+def _day(text: Any) -> Any:
+    """Return dates in one form, 2024-03-01; other texts unchanged."""
+    for form in DATE_FORMS:
+        parts = pc.extract_regex(text, form)
+        year, month, day = (pc.struct_field(parts, name) for name in ("y", "m", "d"))
+        written = pc.binary_join_element_wise(
+            year, *(pc.utf8_lpad(part, 2, "0") for part in (month, day)), "-", null_handling="emit_null"
+        )
+        text = pc.coalesce(written, text)
+    return pc.utf8_trim_whitespace(text)
+
+
+DATE_FORMS = (
+    r"^(?P<y>[0-9]{4})[-/. ]?(?P<m>[0-9]{1,2})[-/. ]?(?P<d>[0-9]{1,2})(?:[ t].*)?$",
+    r"^(?P<d>[0-9]{1,2})[-/. ](?P<m>[0-9]{1,2})[-/. ](?P<y>[0-9]{4})(?:[ t].*)?$",
+)
+"""Forms of dates: year, month and day, or day, month and year, and perhaps a time."""
 
 
 def skeleton(column: Any) -> Any:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rules.kinds.similar.encoded import Encoded, Floats, Levels, Places
 from rules.kinds.similar.features.base import DIFFERENT, Level
+from rules.kinds.similar.texts import DATE_FORMS
 
 _LEVELS = (
     Level("missing", 1, 1, "is missing"),
@@ -106,12 +107,8 @@ def parts(values: Any) -> tuple[NDArray[np.int16], NDArray[np.int8], NDArray[np.
     A text that is no date has year 0; a date that does not exist, such as one of the month 24, has no number.
     """
     text = values.cast(pa.string())
-    forms = (
-        r"^(?P<y>[0-9]{4})[-/. ]?(?P<m>[0-9]{1,2})[-/. ]?(?P<d>[0-9]{1,2})(?:[ t].*)?$",
-        r"^(?P<d>[0-9]{1,2})[-/. ](?P<m>[0-9]{1,2})[-/. ](?P<y>[0-9]{4})(?:[ t].*)?$",
-    )
     year, month, day = (np.zeros(len(text), dtype=np.int64) for _ in range(3))
-    for form in reversed(forms):
+    for form in reversed(DATE_FORMS):
         matched = pc.extract_regex(text, form)
         valid = np.asarray(pc.is_valid(matched))
         for name, target in (("y", year), ("m", month), ("d", day)):

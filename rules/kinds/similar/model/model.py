@@ -46,7 +46,7 @@ class Model:
     """The shares among pairs of neighbours, by feature of those that they share; random ones are those of `shares`."""
     neighbourhood: float = 0.0
     """The number of neighbours that a record has on average."""
-    threshold: float | None = None
+    threshold: float = 0.5
     learnt_from: float = 0.0
     thin: str | None = None
 
@@ -78,7 +78,7 @@ class Model:
             float(document["twins"]),
             _shares(document["neighbours"]),
             float(document["neighbourhood"]),
-            document.get("threshold"),
+            float(document.get("threshold", 0.5)),
             float(document.get("learnt_from", 0.0)),
             document.get("thin"),
         )

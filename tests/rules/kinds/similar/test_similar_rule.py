@@ -160,7 +160,7 @@ def test_explain_says_in_words_what_the_rule_compares(tmp_path: Path) -> None:
     assert "name: as name" in words
     assert "born: as date; two different values are never the same" in words
     assert "all records except those in which every compared column is empty" in words
-    assert "two or more records that are the same with a probability of 50 % or more" in words
+    assert "two or more records that are probably the same" in words
     assert "embedded" in words
 
 
