@@ -39,6 +39,8 @@ from rules.values import Value
 _FEW = 8
 """Records of a group between which every probable pair is shown; of more, for each record its best ones."""
 _BEST = 2
+_MANY = 200
+"""Records of a group of which only the pairs with the keeper are looked at."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,15 @@ class SimilarGrouping(GroupBuilder):
         yield from in_order(group for cluster in clusters for group in self._group(cluster, records))
 
     def left_out(self) -> Iterator[Skipped]:
-        """Yield what was not compared because too many records share it."""
-        return iter(())
+        """Yield how many records a list of `block` did not bring together, because too many share its values.
+
+        What one of the automatic passes leaves out, others find.
+        """
+        lists = {f"key {number} of block": ", ".join(names) for number, names in enumerate(self.bound.rule.block, 1)}
+        reason = f"shared by more than {self.bound.rule.max_block:,} records"
+        for each in self.matching.candidates.left_out:
+            if each.name in lists:
+                yield Skipped(lists[each.name], reason, each.records, whole=False)
 
     def money(self, surplus: Sequence[Record]) -> dict[str, Decimal]:
         amounts = (
@@ -108,6 +117,8 @@ class SimilarGrouping(GroupBuilder):
         """Yield the pairs that hold the records together, each with what speaks for and against it."""
         places = np.array([_place(record) for record in ordered])
         left, right = np.triu_indices(len(places), 1)
+        if len(places) > _MANY:  # each with the keeper
+            left, right = np.zeros(len(places) - 1, np.int64), np.arange(1, len(places))
         scored = self.matching.score(places[left], places[right])
         probable = np.flatnonzero(scored.bits >= self.matching.minimum)
         pairs = {(int(left[n]), int(right[n])): n for n in probable.tolist()}

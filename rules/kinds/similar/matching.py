@@ -82,11 +82,21 @@ class Matching:
         levels = self.comparison.levels(first, second)
         weights = self.scoring.weights(first, second, levels)
         bits = weights.sum(axis=1) + self.scoring.prior
+        equal = self._equal(first, second)
+        bits[equal] = np.maximum(bits[equal], self.minimum + _LEAST_GAIN)
         for number in self.settings.numbers(self.settings.veto):
             codes = self.records.columns[number].codes
             left, right = codes[first], codes[second]
             bits[(left >= 0) & (right >= 0) & (left != right)] = -np.inf
         return Pairs(first, second, weights, levels, bits)
+
+    def _equal(self, first: Places, second: Places) -> NDArray[np.bool_]:
+        """Return which pairs are equal in every column, none of them empty: twins, however common the values are."""
+        equal = np.ones(len(first), dtype=bool)
+        for column in self.records.columns:
+            left = column.codes[first]
+            equal &= (left >= 0) & (left == column.codes[second])
+        return equal
 
     @cached_property
     def minimum(self) -> float:
@@ -100,7 +110,9 @@ class Matching:
         for begin in range(0, len(packed), BATCH):
             batch = packed[begin : begin + BATCH]
             first, second = batch // self.candidates.records, batch % self.candidates.records
-            possible = screening.survivors(first, second, self.minimum)
+            possible = np.union1d(
+                screening.survivors(first, second, self.minimum), np.flatnonzero(self._equal(first, second))
+            )
             scored = self.score(first[possible], second[possible])
             kept = scored.bits >= self.minimum
             yield Pairs(
@@ -117,8 +129,8 @@ class Matching:
         if self.settings.one_to_one:
             if constraints.apart:
                 size = len(self.records)
-                excluded = np.asarray([left * size + right for left, right in sorted(constraints.apart)])
-                free = ~np.isin(first * size + second, excluded)
+                excluded = np.asarray([low * size + high for low, high in sorted(constraints.apart)])
+                free = ~np.isin(np.minimum(first, second) * size + np.maximum(first, second), excluded)
                 first, second, bits = first[free], second[free], bits[free]
             matches = competing(bits, first, second, len(self.records))
             gains = bits - self.minimum + _LEAST_GAIN

@@ -29,11 +29,12 @@ _RAREST = 6
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A pass with blocks that were not compared: how many blocks, and how many pairs they hold."""
+    """A pass with blocks that were not compared: how many blocks, and how many pairs and records they hold."""
 
     name: str
     blocks: int
     pairs: int
+    records: int
 
 
 @dataclass(frozen=True)
@@ -96,12 +97,13 @@ def candidates(
         compared[np.concatenate([crowd[1:] for crowd in crowds])] = False
         atoms = [kind.only(compared) for kind in atoms]
         pairs = sum(len(crowd) * (len(crowd) - 1) // 2 for crowd in crowds)
-        left_out.append(LeftOut("equal records", len(crowds), pairs))
+        left_out.append(LeftOut("equal records", len(crowds), pairs, sum(map(len, crowds))))
     for step in _by_keys(records, keys) if keys else passes(atoms):
         found = Blocks.of(records, step.places, step.keys)
         small = found.sizes <= max_block
         if not small.all():
-            left_out.append(LeftOut(step.name, int((~small).sum()), int(found.pairs[~small].sum())))
+            blocks_left, pairs_left, records_left = (~small).sum(), found.pairs[~small].sum(), found.sizes[~small].sum()
+            left_out.append(LeftOut(step.name, int(blocks_left), int(pairs_left), int(records_left)))
         blocks.append(found.only(small).compact())
     packed, limit = _rarest_first(blocks, len(records), budget, max_block)
     return Candidates(packed, len(records), is_every_pair=False, largest_block=limit, left_out=tuple(left_out))

@@ -222,3 +222,44 @@ def test_a_column_that_one_of_several_datasets_lacks_is_told_with_that_dataset()
 
     [told] = misfit.value.mistakes
     assert told.startswith("`compare` names `phone`, but dataset `shop` has no such column")
+
+
+def test_a_higher_threshold_finds_fewer() -> None:
+    assert ids(PEOPLE, threshold="1%")
+    assert ids(PEOPLE, threshold="99.9999999%") == []
+
+
+def test_block_compares_only_records_that_agree_in_one_of_its_lists() -> None:
+    assert ids(PEOPLE, block=[["name"]]) == []
+    assert ids(PEOPLE, block=[["name"], ["born"]]) == [["a1", "a2"]]
+
+
+def test_a_list_of_block_that_too_many_records_share_is_counted() -> None:
+    detection = detect(PEOPLE, compare=COMPARE | {"city": "city"}, block=[["city"]], max_block=2)
+
+    assert detection.skipped == (Skipped("city", "shared by more than 2 records", len(PEOPLE), whole=False),)
+
+
+def test_a_date_is_the_same_in_every_form() -> None:
+    rows = [*STRANGERS, ADA, TWIN | {"born": "10.12.1985"}]
+
+    [group] = groups(rows, veto=["born"])
+
+    assert "same born" in group.links[0].detail
+
+
+def test_an_excepted_partner_leaves_its_place_to_another_one() -> None:
+    crm = [*STRANGERS, ADA, THIRD]
+    pairs = [["a1", {"shop": "b1"}]]
+
+    found = ids({"crm": crm, "shop": [ADA | {"id": "b1"}]}, one_to_one=True, **{"except": pairs})
+
+    assert found == [["a3", "b1"]]
+
+
+@pytest.mark.parametrize("copies", [2, 12, 120])
+def test_equal_records_are_found_together(copies: int) -> None:
+    rows = [*(person(f"s{n}", f"Name{n} Surname{n * 37 % 101}") for n in range(200)), *STRANGERS]
+    rows += [ADA | {"id": f"a{number:03}"} for number in range(copies)]
+
+    assert [len(group) for group in ids(rows) if "a000" in group] == [copies]
