@@ -20,7 +20,6 @@ from rules.normalise import NORMALISERS, register
 from rules.normalise.hints import normaliser_advice
 
 NO_MORE: Mapping[str, str] = {}
-LATER_KINDS = ("similar",)
 LATER_ACTIONS = ("call", "refund")
 
 
@@ -113,11 +112,7 @@ def _kind(entry: Entry, subject: str, kinds: Mapping[str, str]) -> tuple[type[Ru
     if name in kinds:
         model: type[Rule] = resolve_name(kinds[name]).Settings
         return model, []
-    if name in LATER_KINDS:
-        sentence = f"kind `{name}` comes with a later version; this version has {', '.join(sorted(kinds))}"
-    else:
-        sentence = f"`{short(name)}` is not a kind of rule; {suggestion(name, kinds)}"
-    return None, [Mistake.at(setting.node.at, sentence)]
+    return None, [Mistake.at(setting.node.at, f"`{short(name)}` is not a kind of rule; {suggestion(name, kinds)}")]
 
 
 def _clean(rule: MapNode, subject: str, actions: Mapping[str, str]) -> tuple[Clean | None, list[Mistake]]:

@@ -186,7 +186,8 @@ def _rule(
         sentence = application.project.at_setting(rule.name, str(error), error.mistakes[0])
         return Look(f"rule {rule.name}", sentence, _WRONG)
     named = fitted.named
-    remarks = (compared_as_text(name, named.get(name, ()), undeclared.get(name, {})) for name in rule.datasets)
+    compared = {name: set(named.get(name, ())).difference(rule.read_by_meaning(name)) for name in rule.datasets}
+    remarks = (compared_as_text(name, columns, undeclared.get(name, {})) for name, columns in compared.items())
     result = Look(
         f"rule {rule.name}",
         f"fits; {choice.engine}, because {choice.reason}{_increments(rule, fitted, subjects)}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rules.binding.fitted import DoesNotFit
 from rules.binding.side import money_columns
@@ -132,3 +132,13 @@ def money(schema: Schema, relation: Relation) -> Iterator[str]:
         yield f"`money` needs a number, but `{amount}` is of type {type_}; declare it as decimal under columns:."
     if currency is not None and currency in schema and schema[currency].type is not Type.TEXT:
         yield f"The currency of `money` must be a text, but `{currency}` is of type {schema[currency].type.value}."
+
+
+def excepted(relation: Relation, records: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Yield a sentence if `except` names records of this dataset by ids of another form."""
+    other_form = next((record for record in records if len(record) != len(relation.id)), None)
+    if records and not relation.id:
+        yield f"`except` names records by their id, but dataset `{relation.dataset}` has none; give it an `id`."
+    elif other_form is not None:
+        parts = len(other_form)
+        yield f"`except` has an id of {parts} parts, but the id of `{relation.dataset}` has {len(relation.id)}."

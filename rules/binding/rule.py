@@ -252,6 +252,10 @@ class Rule(Strict):
         """Return why the records of a finding of this form belong together, as a sentence without any value."""
         return f"Rule `{self.name}` found them together."
 
+    def read_by_meaning(self, dataset: str) -> Collection[str]:  # noqa: ARG002 - for kinds that read texts so
+        """Return the columns of a dataset whose texts the rule reads as what they mean, whatever their type is."""
+        return ()
+
     def shown_as(self, dataset: str, columns: Iterable[str]) -> Iterator[str]:  # noqa: ARG002 - kinds that rename need it
         """Yield the names under which findings show these columns of one of the rule's datasets.
 

@@ -2,6 +2,7 @@
 
 KINDS: dict[str, str] = {
     "duplicates": "rules.kinds.duplicates:Duplicates",
+    "similar": "rules.kinds.similar:Similar",
     "reconciliation": "rules.kinds.reconciliation:Reconciliation",
     "sql": "rules.kinds.custom_sql:CustomSql",
     "check": "rules.kinds.check:Check",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rules.binding import fitting
@@ -57,19 +57,9 @@ def misfits(bound: BoundDuplicates, *, among_several: bool = False) -> Iterator[
             ("keep", lambda: survivorship.check_keep([k for k in rule.keep if k.column in schema], schema)),
         )
     )
-    yield from excepted(
+    yield from fitting.excepted(
         relation, [record for pair in rule.except_pairs for record in pair if isinstance(record, tuple)]
     )
-
-
-def excepted(relation: Relation, records: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """Yield a sentence if `except` names records of this dataset by ids of another form."""
-    other_form = next((record for record in records if len(record) != len(relation.id)), None)
-    if records and not relation.id:
-        yield f"`except` names records by their id, but dataset `{relation.dataset}` has none; give it an `id`."
-    elif other_form is not None:
-        parts = len(other_form)
-        yield f"`except` has an id of {parts} parts, but the id of `{relation.dataset}` has {len(relation.id)}."
 
 
 def _named(rule: DuplicatesRule) -> Iterator[tuple[str, str]]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import (
     BeforeValidator,
-    ConfigDict,
     Field,
     PrivateAttr,
     ValidationInfo,
@@ -17,12 +15,9 @@ from pydantic import (
     model_validator,
 )
 
-from rules.binding import names
-from rules.binding.excepting import ExceptSetting, ListedPairs, Named, Pairs
-from rules.binding.rule import DatasetFacts, Rule, SettingPath
-from rules.cleaning import Share
+from rules.binding.grouped import GroupedRule
+from rules.binding.rule import DatasetFacts, SettingPath
 from rules.document.mistakes import suggestion
-from rules.expressions import parse_group
 from rules.groups.keys import AnyKey, KeySetting, check_parts, keys_of
 from rules.groups.spans import (
     CONSECUTIVE_SCHEMA,
@@ -34,55 +29,16 @@ from rules.groups.spans import (
     parse_consecutive,
     parse_span,
 )
-from rules.kinds.duplicates import datasets
-from rules.models import KeepLines, KeyPart
-from rules.pairs.evidence import JudgedPairs
+from rules.models import KeyPart
 
 if TYPE_CHECKING:  # a configuration is read without the engines
     from rules.groups.recognised import Recognition
 
 
-def _where(value: Any) -> Any:
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, dict) and all(isinstance(text, str) for text in value.values()):
-        return value
-    raise ValueError("write one condition, or with `datasets` one for each: {crm: active, shop: status = 'open'}")
-
-
-_WHERE_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}
-
-
-def _one_dataset_or_several(schema: dict[str, Any]) -> None:
-    """Require `dataset` or `datasets` in place of `dataset`."""
-    schema["required"] = [name for name in schema["required"] if name != "dataset"]
-    schema["anyOf"] = [{"required": ["dataset"]}, {"required": ["datasets"]}]
-
-
-class DuplicatesRule(Rule):
-    """The settings of kind `duplicates`, described in docs/rules.md.
-
-    With `datasets`, the records of all of them are compared, and `dataset` is the first. `except_` holds pairs of
-    record ids, each a tuple with one text per column of the dataset's `id`, or names the dataset that lists them.
-    """
-
-    model_config = ConfigDict(json_schema_extra=_one_dataset_or_several)
-    dataset_lists: ClassVar[tuple[str, ...]] = ("datasets",)
-    dataset_paths: ClassVar[tuple[str, ...]] = ("except.dataset",)
-    not_matching: ClassVar[frozenset[str]] = Rule.not_matching | {"keep", "max_share"}
-    expressions: ClassVar[Mapping[str, Callable[[str], object]]] = {**Rule.expressions, "having": parse_group}
+class DuplicatesRule(GroupedRule):
+    """The settings of kind `duplicates`, described in docs/rules.md."""
 
     kind: Literal["duplicates"] = "duplicates"
-    several: tuple[str, ...] = Field(
-        default=(), alias="datasets", description="Several datasets to compare, in place of `dataset`."
-    )
-    columns: dict[str, dict[str, str]] = Field(
-        default_factory=dict,
-        description="For each of several datasets, its columns with other names, e.g. {shop: {email: customer_email}}.",
-    )
-    where: Annotated[str | dict[str, str] | None, BeforeValidator(_where), WithJsonSchema(_WHERE_SCHEMA)] = Field(  # type: ignore[assignment]  # several datasets can have one each
-        default=None, description="The records that take part, e.g. status = 'succeeded'."
-    )
     key: KeySetting = Field(
         description="The columns, with normalisers, that are equal in duplicates; all; or any of several."
     )
@@ -92,9 +48,6 @@ class DuplicatesRule(Rule):
     nulls: dict[str, Literal["match", "any"]] = Field(
         default_factory=dict,
         description="Key columns whose empty values match each other or, with `any`, every value.",
-    )
-    except_: ExceptSetting = Field(
-        default=(), alias="except", description="Pairs of record ids known to be different, or a dataset of them."
     )
     gap: Annotated[MaximumDistance, BeforeValidator(parse_span), WithJsonSchema(SPAN_SCHEMA)] | None = Field(
         default=None, description="The largest distance between neighbours in a group, which forms a chain."
@@ -118,30 +71,10 @@ class DuplicatesRule(Rule):
             "A column, such as _file: equal records are numbered within each value, and the n-th records join."
         ),
     )
-    distinct: str | None = Field(default=None, description="A column that must differ inside a group.")
-    having: str | None = Field(default=None, description="A condition over the group, e.g. sum(amount) > 100.")
-    minimum: int = Field(default=2, ge=2, description="The minimum number of records in a group.")
-    max_share: Share = Field(
-        default=Decimal("0.5"),
-        json_schema_extra={"default": "50%"},
-        description="The largest share of all records that groups may hold; with more, the rule fails.",
-    )
-    keep: KeepLines = Field(
-        default=(), description="The criteria that choose the record to keep, most important first."
-    )
-
-    _judged: JudgedPairs = PrivateAttr(default_factory=dict)
     _recognition: Recognition | None = PrivateAttr(default=None)
-    _listed_pairs: frozenset[frozenset[tuple[str | None, tuple[str, ...]]]] = PrivateAttr(default=frozenset())
-
-    @model_validator(mode="before")
-    @classmethod
-    def _first_dataset(cls, settings: Any) -> Any:
-        return datasets.with_first(settings)
 
     @model_validator(mode="after")
     def _fits_together(self) -> DuplicatesRule:
-        datasets.check(self)
         spans = [name for name in ("gap", "window", "overlap", "consecutive") if getattr(self, name)]
         if len(spans) > 1:
             raise ValueError(f"{' and '.join(spans)} cannot be combined; keep one of them")
@@ -230,49 +163,10 @@ class DuplicatesRule(Rule):
             raise ValueError("has an effect only with `key: {any: …}`; remove it")
         return most
 
-    @property
-    def datasets(self) -> tuple[str, ...]:
-        listed = () if self.listed is None else (self.listed.dataset,)
-        return tuple(dict.fromkeys((*self.member_datasets, *listed, *self.mapping_datasets)))
-
-    @property
-    def member_datasets(self) -> tuple[str, ...]:
-        return self.several or (self.dataset,)
-
-    @property
-    def except_pairs(self) -> Pairs:
-        """The pairs that `except` itself holds."""
-        return () if isinstance(self.except_, ListedPairs) else self.except_
-
-    @property
-    def listed(self) -> ListedPairs | None:
-        """The dataset that lists the pairs, and its columns, if `except` names one."""
-        return self.except_ if isinstance(self.except_, ListedPairs) else None
-
-    @property
-    def excepted(self) -> frozenset[frozenset[tuple[str | None, tuple[str, ...]]]]:
-        """The pairs of `except`, each record as its dataset (None for the first) and its id."""
-        return self._listed_pairs | {frozenset(map(self.named_record, pair)) for pair in self.except_pairs}
-
-    def with_pairs(self, pairs: frozenset[frozenset[tuple[str | None, tuple[str, ...]]]]) -> Self:
-        """Return the rule with these pairs of `excepted`, which a dataset lists."""
-        rule = self.model_copy()
-        rule._listed_pairs = pairs  # noqa: SLF001 - its own
-        return rule
-
-    def named_record(self, record: Named) -> tuple[str | None, tuple[str, ...]]:
-        """Return a record, or its columns in a list, with its dataset: None for the rule's first."""
-        if isinstance(record, tuple):
-            return None, record
-        return None if record.dataset == self.dataset else record.dataset, record.id
-
     def because(self, form: str) -> str:  # noqa: ARG002 - its findings have one form
         from rules.kinds.duplicates.reasons import because  # noqa: PLC0415 - only people ask
 
         return because(self)
-
-    def shown_as(self, dataset: str, columns: Iterable[str]) -> Iterator[str]:
-        return names.in_rule(self.columns.get(dataset, {}), columns)
 
     @property
     def keys(self) -> tuple[tuple[KeyPart, ...], ...]:
@@ -294,6 +188,11 @@ class DuplicatesRule(Rule):
     ) -> Iterator[tuple[SettingPath, Mapping[str, tuple[str, ...]]]]:
         for path, part in self.key_parts():
             yield path, {name: (column,) for name, column in self.columns_of(path, part).items()}
+
+    def deciding_columns(self) -> Iterator[tuple[str, str]]:
+        yield from super().deciding_columns()
+        if self.span is not None:
+            yield from ((self.span_setting, column) for column in self.span.columns)
 
     def columns_of(self, path: SettingPath, part: KeyPart) -> Mapping[str, str]:  # noqa: ARG002 - its parts have no side
         return {name: self.columns.get(name, {}).get(part.column, part.column) for name in self.member_datasets}
@@ -327,28 +226,12 @@ class DuplicatesRule(Rule):
         return (*(self.span.reasons if self.span else ()), *([(self.repeats, "null")] if self.repeats else []))
 
     @property
-    def possible_forms(self) -> tuple[str, ...]:
-        return ("duplicate",)
-
-    @property
     def timeless(self) -> bool:
         return not self.joins  # there, judged pairs change which records are joined
 
     @property
     def joins(self) -> bool:
         return isinstance(self.key, AnyKey)
-
-    def keeping_apart(self, pairs: JudgedPairs) -> Self:
-        if not self.joins:
-            return self
-        rule = self.model_copy()
-        rule._judged = pairs  # noqa: SLF001 - its own
-        return rule
-
-    @property
-    def judged(self) -> JudgedPairs:
-        """The pairs that people judged to be different; see `keeping_apart`."""
-        return self._judged
 
     def recognising(self, recognition: Recognition) -> Self:
         rule = self.model_copy()
@@ -360,15 +243,8 @@ class DuplicatesRule(Rule):
         """How known groups are recognised; None: all are built. See `recognising`."""
         return self._recognition
 
-    @property
-    def keep_columns(self) -> tuple[str, ...]:
-        return tuple(line.column for line in self.keep if line.column is not None)
-
     def not_cleanable(self) -> Iterator[tuple[SettingPath, str]]:
-        if self.several:
-            yield ("clean",), "a rule over several datasets only reports; clean in a rule over one `dataset`"
-        else:
-            yield from super().not_cleanable()
+        yield from super().not_cleanable()
         if self.repeats is not None:
             yield (
                 ("repeats",),
@@ -378,9 +254,4 @@ class DuplicatesRule(Rule):
             yield (
                 ("consecutive",),
                 "a rule with `consecutive` only reports, because any other record can change its groups; remove it",
-            )
-        if self.minimum != 2:
-            yield (
-                ("minimum",),
-                "a rule with `clean` must also find pairs, because a cleaning can leave a pair; remove it",
             )

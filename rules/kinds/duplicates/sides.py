@@ -17,7 +17,7 @@ from rules.engines.base import Relation
 from rules.expressions import BoundGroup
 from rules.groups.criteria import Criteria
 from rules.kinds.duplicates import datasets
-from rules.kinds.duplicates.bound import BoundDuplicates, excepted, filter_of, misfits
+from rules.kinds.duplicates.bound import BoundDuplicates, filter_of, misfits
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.models import KeyPart
 from rules.normalise import chain_type
@@ -172,7 +172,7 @@ def _mistakes(bound: SeveralBound) -> Iterator[str]:
         )
     for side in bound.sides:
         yield from several.hidden_money(side)
-        yield from excepted(side.relation, list(_named_in_except(rule, side.relation.dataset)))
+        yield from fitting.excepted(side.relation, list(_named_in_except(rule, side.relation.dataset)))
 
 
 def _named_in_except(rule: DuplicatesRule, dataset: str) -> Iterator[tuple[str, ...]]:

@@ -104,6 +104,11 @@ def _whole(block: Block) -> str:
         "rule": {"rules": {"example": document}},
         "dataset": {"datasets": {"charges": document}},
     }
+    if kind == "similar":
+        customers = {"source": "shop", "table": "customers", "id": "id"}
+        return json.dumps(
+            BASE | {"datasets": {"customers": customers}, "rules": {"example": {"kind": kind} | document}}
+        )
     if kind == "reconciliation":
         compared = {"kind": kind, "left": "left", "right": "right"} | document
         names = (compared["left"], compared["right"])

@@ -36,6 +36,15 @@ datasets:
 """
 
 
+def similar(*lines: str, over: str = "datasets: [crm, shop]") -> str:
+    """A whole configuration whose one rule is of kind similar and has these lines."""
+    body = "".join(f"    {line}\n" for line in lines)
+    return f"{SEVERAL}rules:\n  twins:\n    kind: similar\n    {over}\n{body}"
+
+
+COMPARE = "compare: {name: name, born: date}"
+
+
 def cleaning(*lines: str) -> str:
     """A whole configuration whose one rule is over a table and has these lines beside kind, dataset and key."""
     body = "".join(f"    {line}\n" for line in lines)
@@ -128,8 +137,26 @@ MISTAKES: dict[str, str | dict[str, str]] = {
         f'{READ}{RULE}channels:\n  log: {{type: file, path: "${{secret:PIN}}/messages.txt"}}\n'
     ),
     "a misspelt key for the kind": f"{READ}rules:\n  twice: {{kidn: duplicates, dataset: charges, key: [a]}}\n",
+    "similar records without columns to compare": similar("threshold: 90%"),
+    "similar records with an empty compare": similar("compare: {}"),
+    "similar records compared as a list": similar("compare: [name, born]"),
+    "a type of a compared column that is misspelt": similar("compare: {name: nmae, born: date}"),
+    "a type of a column instead of a meaning": similar("compare: {name: string}"),
+    "similar records by a key": similar(COMPARE, "key: [email]", "window: {born: 1d}"),
+    "a veto that is not compared": similar(COMPARE, "veto: [bron]"),
+    "a block that is not compared": similar(COMPARE, "block: [[name, email]]"),
+    "a block that is empty": similar(COMPARE, "block: [[]]"),
+    "blocks that are columns": similar(COMPARE, "block: [name, born]"),
+    "a threshold of nothing": similar(COMPARE, "threshold: 0%"),
+    "a threshold of all pairs": similar(COMPARE, "threshold: 100%"),
+    "a threshold that is a word": similar(COMPARE, "threshold: high"),
+    "one to one in one dataset": similar(COMPARE, "one_to_one: true", over="dataset: crm"),
+    "a block of one record": similar(COMPARE, "max_block: 1"),
+    "similar records by the id alone": similar("compare: {id: exact}", over="dataset: crm"),
+    "similar records of a dataset that is not there": similar(COMPARE, over="datasets: [crm, shp]"),
+    "similar records of datasets with a column of no dataset": similar(COMPARE, "columns: {shp: {name: title}}"),
+    "similar records cleaned in several datasets": similar(COMPARE, "clean: {action: delete}"),
     "a misspelt kind": f"{READ}rules:\n  twice: {{kind: duplicate, dataset: charges, key: [a]}}\n",
-    "a kind of a later version": f"{READ}rules:\n  twice: {{kind: similar, dataset: a, block: b}}\n",
     "actions that come later": cleaning("clean: {action: call, url: x}")
     + "  again: {kind: duplicates, dataset: customers, key: [a], clean: {action: refund}}\n",
     "a misspelt action": cleaning("clean: {action: delte}"),

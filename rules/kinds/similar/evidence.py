@@ -1,0 +1,90 @@
+"""Say in words what speaks for and against a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Decimal
+
+import numpy as np
+
+from rules.kinds.similar.features.base import MISSING
+from rules.kinds.similar.matching import Matching
+
+NEIGHBOURS = "neighbours"
+_PLACES = Decimal("0.01")
+_LITTLE = Decimal("0.3")
+"""Bits too few to be worth words."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """What one column says about a pair: `weight` bits, for a match if positive. `words` hold no value of a record.
+
+    `column` is the name of the column, or `neighbours` for what is taken back because different records that are
+    close, like those of one household, have as much in common.
+    """
+
+    column: str
+    level: str
+    words: str
+    weight: Decimal
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Why two records match, or do not: the weights add up to the `score` exactly.
+
+    `probability` follows from the score and from how rare matches are in these data.
+    """
+
+    reasons: tuple[Reason, ...]
+    score: Decimal
+    probability: float
+
+    @property
+    def words(self) -> str:
+        """The reasons worth telling, the strongest first, those for a match before those against it."""
+        telling = sorted(
+            (reason for reason in self.reasons if abs(reason.weight) >= _LITTLE and reason.level != "missing"),
+            key=lambda reason: (reason.weight < 0, -abs(reason.weight)),
+        )
+        return ", ".join(reason.words for reason in telling)
+
+
+def evidence(matching: Matching, pairs: list[tuple[int, int]]) -> Iterator[Evidence]:
+    """Yield the evidence of pairs of places."""
+    if not pairs:
+        return
+    first, second = (np.asarray(side, dtype=np.int64) for side in zip(*pairs, strict=True))
+    scored = matching.score(first, second)
+    probabilities = 1 / (1 + np.exp2(-np.clip(scored.bits, -40, 40)))
+    features = matching.comparison.features
+    for row in range(len(first)):
+        reasons = [
+            Reason(
+                features[number].name,
+                features[number].levels[level].name,
+                _words(matching.settings.compare[features[number].column].name, features[number].levels[level].words),
+                _rounded(float(scored.weights[row, number])),
+            )
+            for number, level in enumerate(scored.levels[row].tolist())
+            if level != MISSING
+        ]
+        taken_back = _rounded(float(scored.weights[row, -1]))
+        if taken_back:
+            reasons.append(Reason(NEIGHBOURS, "shared", "neighbours have as much in common", taken_back))
+        score = sum((reason.weight for reason in reasons), Decimal(0))
+        yield Evidence(tuple(reasons), score, float(probabilities[row]))
+
+
+def _rounded(weight: float) -> Decimal:
+    return Decimal(repr(weight)).quantize(_PLACES, ROUND_HALF_EVEN) + 0
+
+
+_SHORT = {"is the same": "same {}", "differs": "different {}", "has the same numbers": "same {}"}
+
+
+def _words(name: str, said: str) -> str:
+    """Return a clause like "same phone" or "surname is one letter apart"."""
+    return _SHORT[said].format(name) if said in _SHORT else f"{name} {said}"

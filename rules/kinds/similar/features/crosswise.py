@@ -1,0 +1,54 @@
+"""Names in each other's column: the given name of one record is the surname of the other, and the reverse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rules.kinds.similar.encoded import Codes, Places
+from rules.kinds.similar.features.base import MISSING, Feature
+from rules.kinds.similar.features.values import ELSEWHERE, SWAPPED, ValueFeature
+from rules.kinds.similar.settings import Settings
+from rules.kinds.similar.types import SemanticType
+
+
+@dataclass(frozen=True)
+class Crosswise:
+    """The features of given names and surnames, by position, and both columns as codes of one list of names."""
+
+    given: int
+    surname: int
+    given_codes: Codes
+    surname_codes: Codes
+
+    @classmethod
+    def of(cls, features: Sequence[Feature], settings: Settings) -> Crosswise | None:
+        """Return it if there is one column of each type."""
+        types = [settings.compare[feature.column].type for feature in features]
+        if types.count(SemanticType.GIVEN_NAME) != 1 or types.count(SemanticType.SURNAME) != 1:
+            return None
+        given, surname = types.index(SemanticType.GIVEN_NAME), types.index(SemanticType.SURNAME)
+        first, last = features[given], features[surname]
+        assert isinstance(first, ValueFeature)  # noqa: S101 - names are compared as a whole
+        assert isinstance(last, ValueFeature)  # noqa: S101 - as above
+        numbers = {text: number for number, text in enumerate(first.encoded.texts)}
+        mapped = np.asarray(
+            [numbers.get(text, len(numbers) + number) for number, text in enumerate(last.encoded.texts)] + [-2],
+            dtype=np.int32,
+        )
+        return cls(
+            given, surname, first.encoded.codes, np.where(last.encoded.codes < 0, -2, mapped[last.encoded.codes])
+        )
+
+    def mark(self, levels: NDArray[np.int8], first: Places, second: Places) -> None:
+        """Set the level of swapped names: one level for both columns."""
+        unlike = np.flatnonzero((levels[:, self.given] < SWAPPED) & (levels[:, self.surname] < SWAPPED))
+        left, right = first[unlike], second[unlike]
+        one = self.given_codes[left] == self.surname_codes[right]
+        two = self.surname_codes[left] == self.given_codes[right]
+        for level, chosen in ((ELSEWHERE, one ^ two), (SWAPPED, one & two)):
+            levels[unlike[chosen], self.given] = level
+            levels[unlike[chosen], self.surname] = MISSING

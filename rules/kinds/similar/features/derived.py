@@ -1,0 +1,78 @@
+"""E-mail addresses built from the names: where the names agree, an equal address says little more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rules.kinds.similar.features.base import Feature, Level
+from rules.kinds.similar.features.values import AGREES, ValueFeature
+from rules.kinds.similar.settings import Settings
+from rules.kinds.similar.types import PERSONAL, SemanticType
+
+_SAMPLE = 10_000
+_MOSTLY = 0.5
+_NAMES_AGREE = (
+    (0.985, 0.01, 0.0015, 0.0015, 0.002),
+    (0.93, 0.03, 0.03, 0.005, 0.005),
+)
+"""Built-in shares of the levels among random pairs of which one name agrees, and both."""
+
+
+@dataclass(frozen=True)
+class Derived:
+    """The features of an e-mail address and of the names that it is built from, by position."""
+
+    email: int
+    names: tuple[int, ...]
+    size: int
+
+    @classmethod
+    def of(cls, features: list[Feature], settings: Settings) -> Derived | None:
+        """Return it if addresses hold the names of their records, and give the feature a context for each case."""
+        types = [settings.compare[feature.column].type for feature in features]
+        names = [number for number, semantic_type in enumerate(types) if semantic_type in PERSONAL]
+        if types.count(SemanticType.EMAIL) != 1 or not names:
+            return None
+        email = types.index(SemanticType.EMAIL)
+        feature = features[email]
+        assert isinstance(feature, ValueFeature)  # noqa: S101 - an e-mail address is compared as a whole
+        if _share([features[number] for number in names], feature) < _MOSTLY:
+            return None
+        base = feature.levels
+        features[email] = replace(feature, levels=(*base, *_contexts(base)))
+        return cls(email, tuple(names), len(base) - 1)
+
+    def mark(self, levels: NDArray[np.int8]) -> None:
+        """Move the levels of the address to the context of their pair."""
+        agreeing = sum(((levels[:, name] >= AGREES).astype(np.int8) for name in self.names), np.int8(0))
+        context = np.minimum(agreeing, len(_NAMES_AGREE)) * self.size
+        levels[:, self.email] = np.where(levels[:, self.email] > 0, levels[:, self.email] + context, 0)
+
+
+def _contexts(base: tuple[Level, ...]) -> list[Level]:
+    return [
+        replace(level, name=f"{level.name}, {agreement}", random=random, context=context)
+        for context, (agreement, shares) in enumerate(
+            zip(("one name agrees", "both names agree"), _NAMES_AGREE, strict=True), 1
+        )
+        for level, random in zip(base[1:], shares, strict=True)
+    ]
+
+
+def _share(names: Sequence[Feature], email: ValueFeature) -> float:
+    """Return the share of addresses that hold a name of their record."""
+    texts, codes = email.encoded.texts, email.encoded.codes[:_SAMPLE]
+    places = np.flatnonzero(codes >= 0).tolist()
+    holding = 0
+    for place in places:
+        for name in names:
+            assert isinstance(name, ValueFeature)  # noqa: S101 - as above
+            code = name.encoded.codes[place]
+            if code >= 0 and len(name.encoded.texts[code]) > 1 and name.encoded.texts[code] in texts[codes[place]]:
+                holding += 1
+                break
+    return holding / max(len(places), 1)

@@ -1,0 +1,184 @@
+"""Columns compared as one value: names, e-mail addresses, phones, postcodes, cities, codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rules.kinds.similar.encoded import Encoded, Floats, Levels, Places
+from rules.kinds.similar.features import graded
+from rules.kinds.similar.features.base import DIFFERENT, Level
+from rules.kinds.similar.features.graded import Texts
+from rules.kinds.similar.types import SemanticType
+
+ELSEWHERE, SWAPPED, AGREES = 4, 5, 5
+"""Levels of names; from `AGREES` on, two names are taken for the same."""
+_LOCAL_NUMBER = 7
+"""So many last digits of a phone number tell it without prefixes."""
+_MISSING = Level("missing", 1, 1, "is missing")
+
+
+@dataclass(frozen=True)
+class ValueFeature:
+    """A column whose cells are compared as a whole; `grade` gives the level of two unequal values."""
+
+    name: str
+    column: int
+    encoded: Encoded
+    levels: tuple[Level, ...]
+    grade: graded.Grade
+
+    @property
+    def same(self) -> int:
+        return next(number for number, level in enumerate(self.levels) if level.name == "same")
+
+    def compare(self, first: Places, second: Places) -> Levels:
+        return graded.by_values(self.encoded, first, second, self.same, self.grade)
+
+    def rarity(self, first: Places, second: Places, levels: Levels) -> Floats:  # noqa: ARG002
+        bits = np.zeros(len(first), dtype=np.float32)
+        agreeing = np.flatnonzero(levels == self.same)
+        bits[agreeing] = self.encoded.rarity(first[agreeing])
+        return bits
+
+
+def _lengths(texts: Texts) -> NDArray[np.int64]:
+    return np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+
+
+def _name(encoded: Encoded, first: Places, second: Places) -> Levels:
+    """Grade names: 2 alike, 3 an initial or the beginning, 6 a typo."""
+    left, right = encoded.texts[first], encoded.texts[second]
+    typos = graded.edits(left, right, 2)
+    alike = graded.likeness(left, right)
+    shorter = np.minimum(_lengths(left), _lengths(right))
+    levels = np.where(alike >= 0.86, 2, DIFFERENT).astype(np.int8)
+    levels[graded.beginnings(left, right) >= shorter] = 3
+    levels[(typos <= 1) & (shorter >= 3) | (typos <= 2) & (shorter >= 8)] = 6
+    return levels
+
+
+def _city(encoded: Encoded, first: Places, second: Places) -> Levels:
+    left, right = encoded.texts[first], encoded.texts[second]
+    typos = graded.edits(left, right, 2)
+    alike = graded.likeness(left, right)
+    shorter = np.minimum(_lengths(left), _lengths(right))
+    levels = np.where(alike >= 0.88, 2, DIFFERENT).astype(np.int8)
+    levels[(typos <= 1) & (shorter >= 4) | (typos <= 2) & (shorter >= 8)] = 3
+    return levels
+
+
+def _phone(encoded: Encoded, first: Places, second: Places) -> Levels:
+    """Grade phones: 2 the same area or last four digits, 3 one digit, 4 the same without prefixes."""
+    left, right = encoded.texts[first], encoded.texts[second]
+    typos = graded.edits(left, right, 1)
+    ends = graded.endings(left, right) >= _LOCAL_NUMBER
+    levels = np.full(len(left), DIFFERENT, dtype=np.int8)
+    levels[typos <= 1] = 2
+    levels[ends] = 3
+    return levels
+
+
+def _postcode(encoded: Encoded, first: Places, second: Places) -> Levels:
+    left, right = encoded.texts[first], encoded.texts[second]
+    typos = graded.edits(left, right, 1)
+    longer = np.maximum(_lengths(left), _lengths(right))
+    near = graded.beginnings(left, right) >= np.maximum(3, longer - 3)
+    levels = np.where(near, 2, DIFFERENT).astype(np.int8)
+    levels[typos <= 1] = 3
+    return levels
+
+
+def _email(encoded: Encoded, first: Places, second: Places) -> Levels:
+    left, right = encoded.texts[first], encoded.texts[second]
+    typos = graded.edits(left, right, 2)
+    local = encoded.before_at
+    alike = graded.likeness(local.texts[local.codes[first]], local.texts[local.codes[second]])
+    levels = np.where(alike >= 0.9, 2, DIFFERENT).astype(np.int8)
+    levels[typos <= 1] = 3
+    levels[local.codes[first] == local.codes[second]] = 4
+    return levels
+
+
+def _code(encoded: Encoded, first: Places, second: Places) -> Levels:
+    """Grade codes: 2 a typo in a value of five characters or more."""
+    left, right = encoded.texts[first], encoded.texts[second]
+    typos = graded.edits(left, right, 1)
+    long = np.minimum(_lengths(left), _lengths(right)) >= 5
+    return np.where((typos <= 1) & long, 2, DIFFERENT).astype(np.int8)
+
+
+_DIFFERS, _SAME = "differs", "is the same"
+_NAME_LEVELS = (
+    _MISSING,
+    Level("different", 0.05, 0.97, _DIFFERS),
+    Level("alike", 0.04, 0.01, "is similar"),
+    Level("initial", 0.03, 0.01, "is the beginning of the other"),
+    Level("elsewhere", 0.01, 0.002, "is the other's surname or given name"),
+    Level("swapped", 0.01, 0.0002, "is swapped with the other name"),
+    Level("typo", 0.10, 0.004, "is one letter apart"),
+    Level("same", 0.77, 0.006, _SAME),
+)
+_LEVELS: dict[SemanticType, tuple[tuple[Level, ...], graded.Grade]] = {
+    SemanticType.GIVEN_NAME: (_NAME_LEVELS, _name),
+    SemanticType.SURNAME: (_NAME_LEVELS, _name),
+    SemanticType.CITY: (
+        (
+            _MISSING,
+            Level("different", 0.15, 0.95, _DIFFERS),
+            Level("alike", 0.03, 0.01, "is similar"),
+            Level("typo", 0.07, 0.004, "is one letter apart"),
+            Level("same", 0.75, 0.03, _SAME),
+        ),
+        _city,
+    ),
+    SemanticType.PHONE: (
+        (
+            _MISSING,
+            Level("different", 0.22, 0.999, _DIFFERS),
+            Level("typo", 0.06, 0.0004, "is one digit apart"),
+            Level("local", 0.04, 0.0002, "ends in the same digits"),
+            Level("same", 0.68, 0.0004, _SAME),
+        ),
+        _phone,
+    ),
+    SemanticType.POSTCODE: (
+        (
+            _MISSING,
+            Level("different", 0.12, 0.975, _DIFFERS),
+            Level("near", 0.08, 0.015, "is nearby"),
+            Level("typo", 0.06, 0.004, "is one character apart"),
+            Level("same", 0.74, 0.006, _SAME),
+        ),
+        _postcode,
+    ),
+    SemanticType.EMAIL: (
+        (
+            _MISSING,
+            Level("different", 0.20, 0.998, _DIFFERS),
+            Level("alike", 0.03, 0.001, "is similar"),
+            Level("typo", 0.08, 0.0003, "is one character apart"),
+            Level("local", 0.04, 0.0003, "is the same before the @"),
+            Level("same", 0.65, 0.0004, _SAME),
+        ),
+        _email,
+    ),
+    SemanticType.EXACT: (
+        (
+            _MISSING,
+            Level("different", 0.08, 0.9, _DIFFERS),
+            Level("typo", 0.07, 0.003, "is one character apart"),
+            Level("same", 0.85, 0.1, _SAME),
+        ),
+        _code,
+    ),
+}
+_LEVELS[SemanticType.NUMBER] = _LEVELS[SemanticType.EXACT]
+
+
+def value_feature(name: str, column: int, encoded: Encoded, semantic_type: SemanticType) -> ValueFeature:
+    """Return the feature of a column of this type."""
+    levels, grade = _LEVELS[semantic_type]
+    return ValueFeature(name, column, encoded, levels, grade)

@@ -1,0 +1,227 @@
+"""Groups of records that are alike, from the records of each dataset."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rules import values as sums
+from rules.engines import answers
+from rules.engines.base import MoneyColumns, Skipped
+from rules.groups.builder import GroupBuilder
+from rules.groups.group import DuplicateGroup, in_order
+from rules.groups.ids import identified
+from rules.groups.money import money_at_risk
+from rules.kinds.similar import texts
+from rules.kinds.similar.bound import BoundSimilar, SimilarSide
+from rules.kinds.similar.clusters import Constraints
+from rules.kinds.similar.encoded import Places
+from rules.kinds.similar.evidence import evidence
+from rules.kinds.similar.matching import Matching
+from rules.kinds.similar.question import compared
+from rules.kinds.similar.records import Records
+from rules.kinds.similar.settings import Compared, Settings
+from rules.pairs import links
+from rules.pairs.evidence import Link, LinkingValues, linking_values
+from rules.pairs.record import Record, once
+from rules.pairs.separated import SeparatedPairs
+from rules.values import Value
+
+_FEW = 8
+"""Records of a group between which every probable pair is shown; of more, for each record its best ones."""
+_BEST = 2
+_MANY = 200
+"""Records of a group of which only the pairs with the keeper are looked at."""
+
+
+@dataclass(frozen=True)
+class SimilarGrouping(GroupBuilder):
+    """Build the groups. `tables` holds the answer of each dataset, whole."""
+
+    bound: BoundSimilar
+    slot: dt.datetime
+    tables: tuple[pa.Table, ...]
+
+    @cached_property
+    def matching(self) -> Matching:
+        rule = self.bound.rule
+        settings = Settings(
+            tuple(Compared(name, semantic_type, (name,)) for name, semantic_type in rule.compare.items()),
+            one_to_one=rule.one_to_one,
+            veto=rule.veto,
+            block=rule.block,
+            threshold=None if rule.threshold is None else float(rule.threshold),
+            max_block=rule.max_block,
+        )
+        answers_of = list(zip(self.bound.sides, self.tables, strict=True))
+        tables = _of_one_type([compared(side, table) for side, table in answers_of])
+        ids = [_ids(side, table) for side, table in answers_of]
+        if not rule.one_to_one:
+            tables, ids = [pa.concat_tables(tables)], [pa.chunked_array(ids)]
+        return Matching(Records.of(tables, settings, ids), settings)
+
+    def groups(self) -> Iterator[DuplicateGroup]:
+        """Yield the groups in order."""
+        matching = self.matching
+        clusters = list(matching.clusters())
+        if self.bound.excepted or self.bound.rule.judged:
+            first, second, _ = matching.matches()
+            joined = self._records(np.unique(np.concatenate([first, second])))
+            apart = self._apart.of(list(joined.values()))
+            places = list(joined)
+            pairs = frozenset(links.pair(places[a], places[b]) for a, b in apart)
+            clusters = list(matching.clusters(Constraints(apart=pairs)))
+        records = self._records(np.concatenate(clusters) if clusters else np.zeros(0, np.int64))
+        yield from in_order(group for cluster in clusters for group in self._group(cluster, records))
+
+    def left_out(self) -> Iterator[Skipped]:
+        """Yield how many records a list of `block` did not bring together, because too many share its values.
+
+        What one of the automatic passes leaves out, others find.
+        """
+        lists = {f"key {number} of block": ", ".join(names) for number, names in enumerate(self.bound.rule.block, 1)}
+        reason = f"shared by more than {self.bound.rule.max_block:,} records"
+        for each in self.matching.candidates.left_out:
+            if each.name in lists:
+                yield Skipped(lists[each.name], reason, each.records, whole=False)
+
+    def money(self, surplus: Sequence[Record]) -> dict[str, Decimal]:
+        amounts = (
+            money_at_risk((record for record in surplus if self._number(record) == number), side.relation_in_rule)
+            for number, side in enumerate(self.bound.sides)
+        )
+        return dict(sorted(sums.of(amounts).items()))
+
+    @cached_property
+    def priced(self) -> Mapping[str | None, MoneyColumns]:
+        relations = [side.relation_in_rule for side in self.bound.sides]
+        named = ((each.dataset if number else None, each.money) for number, each in enumerate(relations))
+        return {dataset: money for dataset, money in named if money is not None}
+
+    def _group(self, cluster: Places, records: Mapping[int, Record]) -> Iterator[DuplicateGroup]:
+        members = once(sorted((records[place] for place in cluster.tolist()), key=lambda record: record.place))
+        ordered = self.ordered(members)
+        if ordered:
+            yield self.group(ordered, self._key(ordered), tuple(self._links(ordered)))
+
+    def _links(self, ordered: Sequence[Record]) -> Iterator[Link]:
+        """Yield the pairs that hold the records together, each with what speaks for and against it."""
+        places = np.array([_place(record) for record in ordered])
+        left, right = np.triu_indices(len(places), 1)
+        if len(places) > _MANY:  # each with the keeper
+            left, right = np.zeros(len(places) - 1, np.int64), np.arange(1, len(places))
+        scored = self.matching.score(places[left], places[right])
+        probable = np.flatnonzero(scored.bits >= self.matching.minimum)
+        pairs = {(int(left[n]), int(right[n])): n for n in probable.tolist()}
+        bridges = links.bridges(pairs) if pairs else set()
+        shown = sorted(self._shown(pairs, scored.bits, len(ordered)) | bridges)
+        reasons = evidence(self.matching, [(int(places[first]), int(places[second])) for first, second in shown])
+        for pair, why in zip(shown, reasons, strict=True):
+            yield Link(*pair, bridge=pair in bridges, detail=why.words, weight=why.score)
+
+    def _shown(
+        self, pairs: Mapping[links.Pair, int], bits: np.ndarray[tuple[int], np.dtype[np.float64]], size: int
+    ) -> set[links.Pair]:
+        """Return the pairs that are shown: all of a small group, of a larger one the best of each record."""
+        if size <= _FEW:
+            return set(pairs)
+        of_record: dict[int, list[links.Pair]] = defaultdict(list)
+        for pair in sorted(pairs, key=lambda pair: -bits[pairs[pair]]):
+            for record in pair:
+                of_record[record].append(pair)
+        return {pair for best in of_record.values() for pair in best[:_BEST]}
+
+    def _key(self, ordered: Sequence[Record]) -> dict[str, Value]:
+        """Return the values in which two of the records agree, or those of the keeper if there are none."""
+        key: dict[str, Value] = {}
+        for column, encoded in zip(self.bound.rule.compare, self.matching.records.columns, strict=True):
+            codes = [int(encoded.codes[_place(record)]) for record in ordered]
+            shared = [code for code in dict.fromkeys(codes) if code >= 0 and codes.count(code) > 1]
+            for number, code in enumerate(shared, 1):
+                key[column if number == 1 else f"{column} ({number})"] = _value(encoded.values[code])
+        if key:
+            return key
+        first = next(name for name in self.bound.rule.compare if ordered[0].values[name] is not None)
+        return {first: ordered[0].values[first]}
+
+    def _agree_by(self, first: Record, second: Record) -> LinkingValues:
+        """Return the values in which two records agree."""
+        columns = zip(self.bound.rule.compare, self.matching.records.columns, strict=True)
+        codes = ((name, encoded, int(encoded.codes[_place(first)])) for name, encoded in columns)
+        return linking_values(
+            (name, _value(encoded.values[code]))
+            for name, encoded, code in codes
+            if code >= 0 and code == int(encoded.codes[_place(second)])
+        )
+
+    @cached_property
+    def _apart(self) -> SeparatedPairs:
+        return SeparatedPairs(self.bound.excepted, self.bound.rule.judged, self._agree_by)
+
+    def _records(self, places: Places) -> dict[int, Record]:
+        """Return the records at these places; the key of each is its place."""
+        rows = self.matching.records.rows[places]
+        begin, found = 0, {}
+        for number, (side, table) in enumerate(zip(self.bound.sides, self.tables, strict=True)):
+            inside = (rows >= begin) & (rows < begin + len(table))
+            picked = answers.rows(table.take(pa.array(rows[inside] - begin)))
+            keyed = (
+                ((place,), side.columns.complete({name: row[name] for name in side.needed}, self.slot))
+                for place, row in zip(places[inside].tolist(), picked, strict=True)
+            )
+            for record in identified(keyed, side.relation, side.content):
+                found[_place(record)] = self._seen(number, record)
+            begin += len(table)
+        return found
+
+    def _seen(self, number: int, record: Record) -> Record:
+        """Return the record with the values that the rule sees."""
+        if len(self.bound.sides) == 1:
+            return record
+        side = self.bound.sides[number]
+        return dataclasses.replace(
+            record,
+            values=side.seen(record.values, self.bound.seen),
+            order=(number, *record.order),
+            dataset=side.relation.dataset if number else None,
+        )
+
+    def _number(self, record: Record) -> int:
+        names = [side.relation.dataset for side in self.bound.sides]
+        return names.index(record.dataset) if record.dataset else 0
+
+
+def _place(record: Record) -> int:
+    [place] = record.key
+    return int(str(place))
+
+
+def _value(value: pa.Scalar) -> Value:
+    plain: Value = value.as_py()
+    return plain
+
+
+def _ids(side: SimilarSide, table: pa.Table) -> pa.Array:
+    """Return the id of each record as one text; records without id that are equal need no order."""
+    texts = [table[name].cast(pa.string()).combine_chunks() for name in side.relation.id]
+    if not texts:
+        return pa.nulls(len(table), pa.string())
+    return pc.binary_join_element_wise(*texts, "\x1f", null_handling="replace")
+
+
+def _of_one_type(tables: Sequence[pa.Table]) -> list[pa.Table]:
+    """Return the tables with each column as text whose types differ, instants and dates as days."""
+    alike = {name for name in tables[0].column_names if len({table.schema.field(name).type for table in tables}) == 1}
+    return [
+        pa.table({name: table[name] if name in alike else texts.as_text(table[name]) for name in table.column_names})
+        for table in tables
+    ]

@@ -1,0 +1,162 @@
+"""The engine: estimate a model, score pairs, put records together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rules.kinds.similar import clusters as clustering
+from rules.kinds.similar.assignment import assign
+from rules.kinds.similar.candidates.choice import Candidates, candidates
+from rules.kinds.similar.clusters import UNCONSTRAINED, Constraints
+from rules.kinds.similar.comparison import Comparison
+from rules.kinds.similar.encoded import Places
+from rules.kinds.similar.model import estimation
+from rules.kinds.similar.model.model import Model
+from rules.kinds.similar.model.scoring import Scoring, competing
+from rules.kinds.similar.model.screening import Screening
+from rules.kinds.similar.records import Records
+from rules.kinds.similar.settings import Settings
+
+BATCH = 250_000
+_LEAST_GAIN = 1e-6
+"""A pair exactly at the threshold is worth more than none."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs by their places: weight in bits by feature (columns), probability, and the levels."""
+
+    first: Places
+    second: Places
+    weights: NDArray[np.float64]
+    levels: NDArray[np.int8]
+    bits: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Some records with their settings and a model."""
+
+    records: Records
+    settings: Settings
+    model: Model | None = None
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        return Comparison.of(self.records, self.settings)
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        keys = [self.settings.numbers(names) for names in self.settings.block]
+        return candidates(self.records, self.comparison.atoms, self.settings.max_block, keys)
+
+    @cached_property
+    def scoring(self) -> Scoring:
+        return Scoring(
+            self.comparison, self.model or estimation.builtin(self.comparison, one_to_one=self.settings.one_to_one)
+        )
+
+    @property
+    def threshold(self) -> float:
+        """The least probability of a pair that is taken."""
+        if self.settings.threshold is not None:
+            return self.settings.threshold
+        return self.scoring.model.threshold
+
+    def estimate(self) -> Model:
+        """Return the model estimated from these records, without labels."""
+        return estimation.estimate(
+            self.comparison,
+            self.candidates,
+            one_to_one=self.settings.one_to_one,
+            expected_precision=self.settings.expected_precision,
+        )
+
+    def score(self, first: Places, second: Places) -> Pairs:
+        """Return any pairs with their weights."""
+        levels = self.comparison.levels(first, second)
+        weights = self.scoring.weights(first, second, levels)
+        bits = weights.sum(axis=1) + self.scoring.prior
+        equal = self._equal(first, second)
+        bits[equal] = np.maximum(bits[equal], self.minimum + _LEAST_GAIN)
+        for number in self.settings.numbers(self.settings.veto):
+            codes = self.records.columns[number].codes
+            left, right = codes[first], codes[second]
+            bits[(left >= 0) & (right >= 0) & (left != right)] = -np.inf
+        return Pairs(first, second, weights, levels, bits)
+
+    def _equal(self, first: Places, second: Places) -> NDArray[np.bool_]:
+        """Return which pairs are equal in every column, none of them empty: twins, however common the values are."""
+        equal = np.ones(len(first), dtype=bool)
+        for column in self.records.columns:
+            left = column.codes[first]
+            equal &= (left >= 0) & (left == column.codes[second])
+        return equal
+
+    @cached_property
+    def minimum(self) -> float:
+        """The threshold as log odds in bits."""
+        return float(np.log2(self.threshold / (1 - self.threshold)))
+
+    def pairs(self) -> Iterator[Pairs]:
+        """Yield the candidates at or above the threshold, in bounded batches."""
+        packed = self.candidates.packed
+        screening = Screening(self.scoring)
+        for begin in range(0, len(packed), BATCH):
+            batch = packed[begin : begin + BATCH]
+            first, second = batch // self.candidates.records, batch % self.candidates.records
+            possible = np.union1d(
+                screening.survivors(first, second, self.minimum), np.flatnonzero(self._equal(first, second))
+            )
+            scored = self.score(first[possible], second[possible])
+            kept = scored.bits >= self.minimum
+            yield Pairs(
+                scored.first[kept], scored.second[kept], scored.weights[kept], scored.levels[kept], scored.bits[kept]
+            )
+
+    def matches(self, constraints: Constraints = UNCONSTRAINED) -> tuple[Places, Places, NDArray[np.float64]]:
+        """Return the probable pairs with their bits; of those that compete for partners, the best."""
+        batches = list(self.pairs())
+        first, second, bits = (
+            np.concatenate([getattr(batch, name) for batch in batches] or [np.zeros(0, dtype)])
+            for name, dtype in (("first", np.int64), ("second", np.int64), ("bits", np.float64))
+        )
+        if self.settings.one_to_one:
+            if constraints.apart:
+                size = len(self.records)
+                excluded = np.asarray([low * size + high for low, high in sorted(constraints.apart)])
+                free = ~np.isin(np.minimum(first, second) * size + np.maximum(first, second), excluded)
+                first, second, bits = first[free], second[free], bits[free]
+            matches = competing(bits, first, second, len(self.records))
+            gains = bits - self.minimum + _LEAST_GAIN
+            taken = assign(first, second, gains, len(self.records)) & (matches >= self.threshold)
+            return first[taken], second[taken], bits[taken]
+        return first, second, bits
+
+    def clusters(self, constraints: Constraints = UNCONSTRAINED) -> Iterator[Places]:
+        """Yield the clusters of two or more records, each in ascending order."""
+        first, second, _ = self.matches(constraints)
+
+        def excess(left: Places, right: Places) -> NDArray[np.float64]:
+            return self.score(left, right).bits - self.minimum
+
+        compared = (self.candidates.first, self.candidates.second)
+        grouped = clustering.clusters(first, second, compared, len(self.records), excess, constraints)
+        crowds = {} if self.candidates.is_every_pair else self._crowds()
+        for cluster in grouped:
+            yield np.sort(np.concatenate([crowds.pop(place, np.asarray([place])) for place in cluster.tolist()]))
+        yield from crowds.values()
+
+    def _crowds(self) -> dict[int, Places]:
+        """Return the equal records of which only the first was compared, by its place, if they are similar enough."""
+        crowds = self.records.crowds(self.settings.max_block)
+        if self.settings.one_to_one or not crowds:
+            return {}
+        first, second = (np.asarray([crowd[place] for crowd in crowds]) for place in (0, 1))
+        bits = self.score(first, second).bits
+        return {int(crowd[0]): crowd for crowd, own in zip(crowds, bits, strict=True) if own >= self.minimum}

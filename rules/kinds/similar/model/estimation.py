@@ -1,0 +1,235 @@
+"""Estimate a model from unlabelled records: random shares from random pairs, match shares by EM over all pairs.
+
+Fellegi and Sunter 1969; EM as Winkler 1988. Candidates count once; a sample of the other pairs stands for all of
+them and never matches, so nothing depends on how the candidates were chosen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rules.kinds.similar.candidates.choice import Candidates
+from rules.kinds.similar.comparison import Comparison
+from rules.kinds.similar.encoded import Levels, Places, sorted_distinct
+from rules.kinds.similar.features.base import Feature
+from rules.kinds.similar.model.model import Model, Shares, builtin_shares, normalised
+from rules.kinds.similar.model.scoring import Scoring, competing, probability
+from rules.kinds.similar.records import Records
+
+ROUNDS = 60
+RANDOM_PAIRS = 400_000
+BELIEF = 20.0
+"""The built-in shares count as much as this many matches,"""
+SHARE_OF_BELIEF = 0.3
+"""and at least as this share of the expected ones: left alone, EM drops matches that disagree in a strong column."""
+RANDOM_BELIEF = 50.0
+BUILTIN_PAIRS = 200_000
+LEAST, LEAST_ASSIGNED = 0.4, 0.1
+"""The least thresholds; where records compete for partners, improbable pairs have lost already."""
+MOST_CERTAIN = 0.999
+BUILTIN_THRESHOLD, BUILTIN_ASSIGNED = 0.2, 0.05
+TWINS = 1.0
+NEIGHBOURS = 0.5
+"""The built-in guess how many twins a record has; between two tables, half the records of the smaller one."""
+LEAST_MATCHES = 20.0
+"""With fewer expected matches the data are too thin to learn from."""
+_CLOSE = 1e-5
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Compared pairs: `weight` is how many pairs of the whole each stands for."""
+
+    first: Places
+    second: Places
+    levels: Levels
+    rarity: NDArray[np.float64]
+    """The bits of rarity, added up over the features."""
+    shared_rarity: NDArray[np.float64]
+    """The bits of rarity of the features that neighbours share."""
+    can_match: NDArray[np.bool_]
+    weight: NDArray[np.float64]
+
+
+def estimate(comparison: Comparison, candidates: Candidates, *, one_to_one: bool, expected_precision: float) -> Model:
+    """Return the model of these records. The same records give the same model."""
+    evidence = _gather(comparison, candidates)
+    model = with_neighbours(Model.builtin(comparison.features, TWINS), comparison)
+    for _ in range(ROUNDS):
+        scoring = Scoring(comparison, model)
+        matches, neighbours = _expected(scoring, evidence, one_to_one=one_to_one)
+        updated = _maximised(comparison, evidence, matches, neighbours)
+        if _distance(model, updated) < _CLOSE:
+            model = updated
+            break
+        model = updated
+    matches, _ = _expected(Scoring(comparison, model), evidence, one_to_one=one_to_one)
+    total = float(matches.sum())
+    thin = None
+    if total < LEAST_MATCHES:
+        thin = f"about {total:.0f} matches are too few to learn from; the built-in weights count for most"
+    if one_to_one:
+        best = _best_of_both(matches, evidence, len(comparison.records))
+        threshold = cut(matches[best], expected_precision, LEAST_ASSIGNED)
+    else:
+        threshold = cut(matches[evidence.can_match], expected_precision, LEAST)
+    return replace(model, threshold=threshold, learnt_from=total, thin=thin)
+
+
+def builtin(comparison: Comparison, *, one_to_one: bool) -> Model:
+    """Return the built-in model with the shares of random pairs counted: what is common differs between data."""
+    packed = _random_pairs(comparison.records, BUILTIN_PAIRS)
+    size = max(len(comparison.records), 1)
+    levels = comparison.levels(packed // size, packed % size)
+    shares = {}
+    for number, feature in enumerate(comparison.features):
+        own = builtin_shares(feature)
+        counts = np.bincount(levels[:, number], minlength=len(feature.levels))[1:].astype(np.float64)
+        shares[feature.name] = Shares(own.levels, own.match, _blended(counts, own.random, RANDOM_BELIEF, feature))
+    twins = TWINS
+    if comparison.records.has_sides:
+        right = int(comparison.records.sides.sum())
+        twins = min(right, size - right) / size
+    return with_neighbours(
+        Model(shares, twins, threshold=BUILTIN_ASSIGNED if one_to_one else BUILTIN_THRESHOLD), comparison
+    )
+
+
+def _best_of_both(matches: NDArray[np.float64], evidence: Evidence, records: int) -> NDArray[np.bool_]:
+    """Return which candidates no other one of the same records exceeds: about those that an assignment takes."""
+    best = np.zeros(records)
+    for places in (evidence.first, evidence.second):
+        np.maximum.at(best, places, matches)
+    taken: NDArray[np.bool_] = (matches >= best[evidence.first]) & (matches >= best[evidence.second])
+    return taken & evidence.can_match
+
+
+def cut(probabilities: NDArray[np.float64], expected_precision: float, least: float) -> float:
+    """Return the least probability, not under `least`, with which the pairs above are right as often as expected."""
+    ordered = np.sort(probabilities)[::-1]
+    if not len(ordered):
+        return max(least, 0.5)
+    precision = np.cumsum(ordered) / np.arange(1, len(ordered) + 1)
+    enough = int((precision >= expected_precision).sum())  # precision falls from pair to pair
+    if enough == len(ordered):
+        return least
+    return round(min(max(float(ordered[max(enough - 1, 0)]), least), MOST_CERTAIN), 6)
+
+
+def _gather(comparison: Comparison, candidates: Candidates) -> Evidence:
+    records = comparison.records
+    first, second = candidates.first, candidates.second
+    weight = np.ones(len(first))
+    can_match = np.ones(len(first), dtype=bool)
+    if not candidates.is_every_pair:
+        others = _random(comparison, candidates)
+        first = np.concatenate([first, others // candidates.records])
+        second = np.concatenate([second, others % candidates.records])
+        rest = (records.pairs - len(candidates)) / max(len(others), 1)
+        weight = np.concatenate([weight, np.full(len(others), rest)])
+        can_match = np.concatenate([can_match, np.zeros(len(others), dtype=bool)])
+    levels = comparison.levels(first, second)
+    rarities = comparison.rarities(first, second, levels).astype(np.float64)
+    shared = rarities[:, list(comparison.shared)].sum(axis=1)
+    return Evidence(first, second, levels, rarities.sum(axis=1), shared, can_match, weight)
+
+
+def _random(comparison: Comparison, candidates: Candidates) -> NDArray[np.int64]:
+    """Return random pairs that are no candidates, packed."""
+    packed = _random_pairs(comparison.records, RANDOM_PAIRS)
+    return packed[~np.isin(packed, candidates.packed, assume_unique=True)]
+
+
+def _random_pairs(records: Records, size: int) -> NDArray[np.int64]:
+    """Return distinct random pairs, packed; the same ones for the same number of records."""
+    generator = np.random.default_rng(20_240_229)
+    sides = [np.flatnonzero(records.sides == side) for side in (0, 1)] if records.has_sides else []
+    if len(records) < 2 or any(not len(side) for side in sides):
+        return np.zeros(0, dtype=np.int64)
+    if records.has_sides:
+        first, second = (side[generator.integers(0, len(side), size)] for side in sides)
+    else:
+        first, second = (generator.integers(0, len(records), size) for _ in range(2))
+        first, second = np.minimum(first, second), np.maximum(first, second)
+    return sorted_distinct((first * len(records) + second)[first != second])
+
+
+def _expected(
+    scoring: Scoring, evidence: Evidence, *, one_to_one: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the probabilities of each pair that it matches, and that it is one of neighbours."""
+    bits = evidence.rarity + scoring.prior
+    for number, table in enumerate(scoring.tables):
+        bits += table[evidence.levels[:, number]]
+    neighbours = np.zeros(len(bits))
+    if scoring.neighbour_tables:
+        near = scoring.neighbourly(evidence.levels, evidence.shared_rarity)
+        neighbours = probability(near)
+        bits -= np.logaddexp2(0, near)
+    bits = np.where(evidence.can_match, bits, -np.inf)
+    if one_to_one:
+        matches = competing(bits, evidence.first, evidence.second, len(scoring.comparison.records))
+    else:
+        matches = probability(bits)
+    matches = np.where(evidence.can_match, matches, 0.0)
+    return matches, neighbours * (1 - matches)
+
+
+def _maximised(
+    comparison: Comparison, evidence: Evidence, matches: NDArray[np.float64], neighbours: NDArray[np.float64]
+) -> Model:
+    """Return the model under which these matches and neighbours are most likely."""
+    shares, near = {}, {}
+    neighbours = neighbours * evidence.weight
+    for number, feature in enumerate(comparison.features):
+        builtin = builtin_shares(feature)
+
+        def counted(
+            weights: NDArray[np.float64], number: int = number, size: int = len(feature.levels)
+        ) -> NDArray[np.float64]:
+            return np.bincount(evidence.levels[:, number], weights=weights, minlength=size)[1:].astype(np.float64)
+
+        matched = counted(matches)
+        random: NDArray[np.float64] = counted(evidence.weight) - matched
+        if number in comparison.shared:
+            neighbourly = counted(neighbours)
+            random -= neighbourly
+        random_shares = _blended(np.maximum(random, 0), builtin.random, RANDOM_BELIEF, feature)
+        believed = max(BELIEF, SHARE_OF_BELIEF * float(matched.sum()))
+        shares[feature.name] = Shares(
+            builtin.levels, _blended(matched, builtin.match, believed, feature), random_shares
+        )
+        if number in comparison.shared:
+            believed = max(BELIEF, SHARE_OF_BELIEF * float(neighbourly.sum()))
+            near[feature.name] = Shares(
+                builtin.levels, _blended(neighbourly, builtin.match, believed, feature), random_shares
+            )
+    records = max(len(comparison.records), 1)
+    twins, neighbourhood = 2 * float(matches.sum()) / records, 2 * float(neighbours.sum()) / records
+    return Model(shares, max(twins, 1e-6), near, max(neighbourhood, 1e-6))
+
+
+def with_neighbours(model: Model, comparison: Comparison) -> Model:
+    """Return the model with the built-in guess at neighbours: as many as twins, and alike in the same way."""
+    near = {
+        comparison.features[number].name: model.shares[comparison.features[number].name] for number in comparison.shared
+    }
+    return replace(model, neighbours=near, neighbourhood=NEIGHBOURS)
+
+
+def _blended(
+    counts: NDArray[np.float64], builtin: tuple[float, ...], belief: float, feature: Feature
+) -> tuple[float, ...]:
+    """Return the shares of counted levels, the built-in ones counting as much as `belief` pairs in each context."""
+    contexts = np.asarray([level.context for level in feature.levels[1:]])
+    return tuple(normalised(counts + belief * np.asarray(builtin), contexts).tolist())
+
+
+def _distance(before: Model, after: Model) -> float:
+    return max(
+        max(abs(a - b) for a, b in zip(before.shares[name].match, shares.match, strict=True))
+        for name, shares in after.shares.items()
+    )

@@ -1,0 +1,95 @@
+"""The settings of a rule of kind `similar`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from decimal import Decimal
+from typing import ClassVar, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from rules.binding.grouped import GroupedRule
+from rules.binding.rule import DatasetFacts, SettingPath
+from rules.cleaning import Share
+from rules.document.mistakes import suggestion
+from rules.kinds.similar.types import SemanticType
+
+
+class SimilarRule(GroupedRule):
+    """The settings of kind `similar`, described in docs/similar.md."""
+
+    not_matching: ClassVar[frozenset[str]] = GroupedRule.not_matching
+
+    kind: Literal["similar"] = "similar"
+    compare: dict[str, SemanticType] = Field(
+        min_length=1, description="The columns to compare, each with what it holds: {name: name, phone: phone}."
+    )
+    veto: tuple[str, ...] = Field(
+        default=(), description="Compared columns in which two different values always mean two different things."
+    )
+    block: tuple[tuple[str, ...], ...] = Field(
+        default=(), description="Which records to compare, instead of an automatic choice: those equal in one list."
+    )
+    threshold: Share | None = Field(
+        default=None,
+        description="The least probability of a pair: 20% by default, 5% with one_to_one. More finds fewer pairs.",
+    )
+    one_to_one: bool = Field(
+        default=False, description="With two datasets: a record has at most one partner, in the other dataset."
+    )
+    max_block: int = Field(
+        default=100, ge=2, description="The maximum number of records that one shared value may bring together."
+    )
+    max_share: Share = Field(
+        default=Decimal("0.2"),
+        json_schema_extra={"default": "20%"},
+        description="The largest share of all records that groups may hold; with more, the rule fails.",
+    )
+
+    @field_validator("threshold")
+    @classmethod
+    def _is_a_probability(cls, share: Decimal | None) -> Decimal | None:
+        if share is not None and not Decimal("0.01") <= share < 1:
+            raise ValueError("is a probability; write 1% or more, and less than 100%")
+        return share
+
+    @model_validator(mode="after")
+    def _names_compared_columns(self) -> SimilarRule:
+        named = [("veto", name) for name in self.veto]
+        named += [("block", name) for names in self.block for name in names]
+        for setting, name in named:
+            if name not in self.compare:
+                raise ValueError(f"{setting} names `{name}`, which is not in compare; {suggestion(name, self.compare)}")
+        if any(not names for names in self.block):
+            raise ValueError("block has an empty list; name one or more compared columns in each")
+        if self.one_to_one and len(self.several) != 2:
+            raise ValueError("one_to_one needs two datasets; write `datasets: [first, second]`, or remove it")
+        return self
+
+    def deciding_columns(self) -> Iterator[tuple[str, str]]:
+        yield from (("compare", name) for name in self.compare)
+
+    def compared_columns(
+        self,
+        datasets: Mapping[str, DatasetFacts],  # noqa: ARG002 - the settings name them
+    ) -> Iterator[tuple[SettingPath, Mapping[str, tuple[str, ...]]]]:
+        for name in self.compare:
+            own = {dataset: self.columns.get(dataset, {}).get(name, name) for dataset in self.member_datasets}
+            yield ("compare", name), {dataset: (column,) for dataset, column in own.items()}
+
+    def read_by_meaning(self, dataset: str) -> Collection[str]:
+        given = self.columns.get(dataset, {})
+        return {given.get(name, name) for name in self.compare}
+
+    @property
+    def by_records(self) -> bool:
+        return True
+
+    @property
+    def joins(self) -> bool:
+        return True
+
+    def because(self, form: str) -> str:  # noqa: ARG002 - its findings have one form
+        from rules.kinds.similar.description import because  # noqa: PLC0415 - only people ask
+
+        return because(self)

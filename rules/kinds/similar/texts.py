@@ -1,0 +1,135 @@
+"""Normalise texts before they are compared, on whole columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rules.kinds.similar.types import SemanticType
+
+_LETTERS = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
+
+
+def as_text(column: Any) -> Any:
+    """Return a column of any type as text."""
+    if pa.types.is_string(column.type):
+        return column
+    if pa.types.is_floating(column.type):
+        whole = pc.equal(pc.round(column), column)
+        safe = pc.and_(whole, pc.less(pc.abs(column), 1e15))
+        integers = pc.if_else(safe, column, None).cast(pa.int64()).cast(pa.string())
+        return pc.coalesce(integers, column.cast(pa.string()))
+    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
+        return pc.strftime(column, format="%Y-%m-%d").cast(pa.string())
+    return column.cast(pa.string())
+
+
+def folded(column: Any) -> Any:
+    """Return texts in lower case without diacritics and without white space at the ends."""
+    if pc.all(pc.string_is_ascii(column)).as_py() in {True, None}:
+        return pc.utf8_trim_whitespace(pc.ascii_lower(column))
+    column = pc.utf8_lower(pc.utf8_normalize(column, form="NFKD"))
+    column = pc.replace_substring_regex(column, r"\p{Mn}+", "")
+    for letter, replacement in _LETTERS.items():
+        column = pc.replace_substring(column, letter, replacement)
+    return pc.utf8_trim_whitespace(column)
+
+
+def _only_words(column: Any) -> Any:
+    column = pc.replace_substring_regex(column, r"['’`.]+", "")
+    return pc.utf8_trim_whitespace(pc.replace_substring_regex(column, r"[^\p{L}\p{N}]+", " "))
+
+
+def _code(column: Any) -> Any:
+    return pc.replace_substring_regex(column, r"[^\p{L}\p{N}]+", "")
+
+
+def _digits(column: Any) -> Any:
+    return pc.replace_substring_regex(column, r"[^0-9]+", "")
+
+
+def _postcode(column: Any) -> Any:
+    return pc.replace_substring_regex(_code(column), r"^([0-9]{5})0+$", r"\1")
+
+
+def normalised(column: Any, semantic_type: SemanticType) -> Any:
+    """Return a column as it is compared: equal texts are the same value. Empty texts become null."""
+    text = folded(as_text(column))
+    match semantic_type:
+        case SemanticType.PHONE:
+            text = _digits(text)
+        case SemanticType.DATE:
+            text = _day(text)
+        case SemanticType.POSTCODE:
+            text = _code(text)
+        case SemanticType.EMAIL:
+            text = pc.replace_substring_regex(text, r"\s+|^mailto:", "")
+        case SemanticType.GIVEN_NAME | SemanticType.SURNAME | SemanticType.CITY:
+            text = _only_words(text)
+        case _:
+            text = pc.utf8_trim_whitespace(pc.replace_substring_regex(text, r"\s+", " "))
+    return pc.if_else(pc.equal(text, ""), None, text)
+
+
+def _day(text: Any) -> Any:
+    """Return dates in one form, 2024-03-01; other texts unchanged."""
+    for form in DATE_FORMS:
+        parts = pc.extract_regex(text, form)
+        year, month, day = (pc.struct_field(parts, name) for name in ("y", "m", "d"))
+        written = pc.binary_join_element_wise(
+            year, *(pc.utf8_lpad(part, 2, "0") for part in (month, day)), "-", null_handling="emit_null"
+        )
+        text = pc.coalesce(written, text)
+    return pc.utf8_trim_whitespace(text)
+
+
+DATE_FORMS = (
+    r"^(?P<y>[0-9]{4})[-/. ]?(?P<m>[0-9]{1,2})[-/. ]?(?P<d>[0-9]{1,2})(?:[ t].*)?$",
+    r"^(?P<d>[0-9]{1,2})[-/. ](?P<m>[0-9]{1,2})[-/. ](?P<y>[0-9]{4})(?:[ t].*)?$",
+)
+"""Forms of dates: year, month and day, or day, month and year, and perhaps a time."""
+
+
+def skeleton(column: Any) -> Any:
+    """Return the consonants of names after the first letter, each run once: equal for most ways to spell a sound."""
+    for pattern, replacement in _SOUNDS:
+        column = pc.replace_substring_regex(column, pattern, replacement)
+    first, rest = pc.utf8_slice_codeunits(column, 0, 1), pc.utf8_slice_codeunits(column, 1)
+    return pc.binary_join_element_wise(first, pc.replace_substring_regex(rest, r"[aeiouyhw ]+", ""), "")
+
+
+_SOUNDS = (
+    (r"ph", "f"),
+    (r"ck|q|c", "k"),
+    (r"z", "s"),
+    (r"dt|th", "t"),
+    (r"v", "f"),
+    (r"bb+", "b"),
+    (r"dd+", "d"),
+    (r"ff+", "f"),
+    (r"kk+", "k"),
+    (r"ll+", "l"),
+    (r"mm+", "m"),
+    (r"nn+", "n"),
+    (r"pp+", "p"),
+    (r"rr+", "r"),
+    (r"ss+", "s"),
+    (r"tt+", "t"),
+)
+
+
+def numbers(column: Any) -> Any:
+    """Return a column of amounts as floats, NaN where there is none: texts may hold currencies and separators."""
+    if pa.types.is_floating(column.type) or pa.types.is_integer(column.type) or pa.types.is_decimal(column.type):
+        return np.asarray(pc.fill_null(column.cast(pa.float64()), np.nan), dtype=np.float64)
+    text = pc.replace_substring_regex(as_text(column), r"[^0-9.,()-]+", "")
+    text = pc.replace_substring_regex(text, r"^\((.*)\)$", r"-\1")
+    text = pc.replace_substring_regex(text, r"^(.*)-$", r"-\1")
+    text = pc.replace_substring_regex(text, r"^(-?[0-9.]*),([0-9]{1,2})$", r"\1;\2")  # 1.234,50
+    text = pc.if_else(pc.match_substring(text, ";"), pc.replace_substring(text, ".", ""), text)
+    text = pc.replace_substring(pc.replace_substring(text, ",", ""), ";", ".")
+    readable = pc.match_substring_regex(text, r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)$")
+    return np.asarray(pc.fill_null(pc.if_else(readable, text, None).cast(pa.float64()), np.nan), dtype=np.float64)

@@ -1,0 +1,210 @@
+"""Twin records: found without labels, whatever the order of records, with reasons that add up."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rules.kinds.similar.clusters import Constraints
+from rules.kinds.similar.evidence import evidence
+from rules.kinds.similar.matching import Matching
+from rules.kinds.similar.model.model import Model
+from rules.kinds.similar.records import Records
+from rules.kinds.similar.settings import Settings
+from tests.rules.kinds.similar.people import SETTINGS, people
+
+
+def matching(table: pa.Table, model: Model | None = None, by: Settings = SETTINGS) -> Matching:
+    return Matching(Records.of([table], by), by, model)
+
+
+def together(made: Matching, table: pa.Table, name: str = "person") -> list[list[int]]:
+    """Return the clusters by a column that names the records."""
+    names, rows = table[name].to_pylist(), made.records.rows
+    return sorted(sorted(names[row] for row in rows[cluster].tolist()) for cluster in made.clusters())
+
+
+def with_row(table: pa.Table) -> pa.Table:
+    return table.append_column("row", pa.array(range(table.num_rows)))
+
+
+@pytest.mark.parametrize("learnt", [False, True])
+def test_twins_are_found_with_built_in_and_with_estimated_weights(learnt: bool):
+    """One typo in any column hides no twin, and no two persons are taken for one."""
+    table = people(400, 60)
+
+    model = matching(table).estimate() if learnt else None
+
+    assert together(matching(table, model), table) == [[person, person] for person in range(60)]
+
+
+@settings(max_examples=3, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_order_of_records_changes_nothing(seed: int):
+    """Clusters, weights and the estimated model are the same to the bit."""
+    table = with_row(people(150, 30))
+    shuffled = table.take(np.random.default_rng(seed).permutation(table.num_rows))
+
+    first, second = (matching(each) for each in (table, shuffled))
+
+    assert first.estimate() == second.estimate()
+    assert together(first, table, "row") == together(second, shuffled, "row")
+    for ours, theirs in zip(first.pairs(), second.pairs(), strict=True):
+        assert np.array_equal(ours.weights, theirs.weights)
+
+
+def test_chunks_of_a_table_change_nothing():
+    table = with_row(people(150, 30))
+    chunked = pa.concat_tables([table.slice(0, 7), table.slice(7, 100), table.slice(107)])
+
+    assert together(matching(chunked), chunked, "row") == together(matching(table), table, "row")
+    assert matching(chunked).estimate() == matching(table).estimate()
+
+
+def test_no_pair_above_the_threshold_is_dropped_early():
+    """Bounds of pairs that are not compared in full are never below their log odds."""
+    table = people(200, 60)
+    made = matching(table)
+
+    found = sum(len(batch.first) for batch in made.pairs())
+
+    every = made.score(made.candidates.first, made.candidates.second)
+    assert found == int((every.bits >= made.minimum).sum()) > 0
+
+
+def test_a_model_survives_its_file():
+    table = people(150, 30)
+    model = matching(table).estimate()
+
+    reread = Model.from_json(json.loads(json.dumps(model.as_json())))
+
+    assert together(matching(table, reread), table) == together(matching(table, model), table)
+
+
+def test_a_model_of_another_version_is_refused():
+    document = matching(people(20, 5)).estimate().as_json() | {"version": 99}
+
+    with pytest.raises(ValueError, match="version 99"):
+        Model.from_json(document)
+
+
+def test_weights_of_the_reasons_add_up_to_the_score():
+    table = people(100, 20)
+    made = matching(table)
+    pairs = [pair for batch in made.pairs() for pair in zip(batch.first.tolist(), batch.second.tolist(), strict=True)]
+
+    reasons = list(evidence(made, pairs))
+
+    assert len(reasons) == len(pairs)
+    assert all(sum((each.weight for each in pair.reasons), Decimal(0)) == pair.score for pair in reasons)
+
+
+def test_a_pair_says_in_words_what_is_for_and_against_it():
+    table = pa.table(
+        {
+            "first": ["Ann", "Ann", "Bob"],
+            "last": ["Miller", "Millar", "Stone"],
+            "born": ["1970-03-01", "1970-03-01", "1980-01-01"],
+            "email": [None, "ann@a.example", "bob@b.example"],
+            "street": ["12 High Street", "7 Low Road", "1 Main Street"],
+            "city": ["Leeds", "Leeds", "York"],
+        }
+    )
+    made = matching(table)
+    place_of = {int(row): place for place, row in enumerate(made.records.rows)}
+
+    (pair,) = evidence(made, [(place_of[0], place_of[1])])
+
+    assert "same born" in pair.words
+    assert "last is one letter apart" in pair.words
+    assert "street has other numbers" in pair.words
+    assert "email" not in pair.words
+
+
+def test_swapped_names_are_the_same_person():
+    table = pa.concat_tables([people(200, 20), people(1, 0)]).combine_chunks()
+    firsts, lasts = (table[name].to_pylist() for name in ("first", "last"))
+    firsts[-1], lasts[-1] = lasts[0], firsts[0]
+    for name, values in (("first", firsts), ("last", lasts)):
+        table = table.set_column(table.column_names.index(name), name, pa.array(values))
+
+    made = matching(table)
+    rows = [made.records.rows[cluster].tolist() for cluster in made.clusters()]
+
+    assert any({0, table.num_rows - 1} <= set(cluster) for cluster in rows)
+
+
+def test_records_that_differ_in_a_veto_column_are_never_together():
+    table = people(150, 40)
+    vetoed = Settings(SETTINGS.compare, veto=("born",))
+    born = table["born"].to_pylist()
+
+    made = matching(table, by=vetoed)
+    clusters = [made.records.rows[cluster].tolist() for cluster in made.clusters()]
+
+    assert clusters
+    assert all(len({born[row] for row in rows}) == 1 for rows in clusters)
+
+
+def test_judgements_of_people_hold():
+    """A pair judged different is apart; one judged the same is together."""
+    table = people(150, 30)
+    made = matching(table)
+    twins = next(cluster for cluster in made.clusters()).tolist()
+    strangers = next(place for place in range(len(made.records)) if place not in twins)
+    pair = (min(twins[0], strangers), max(twins[0], strangers))
+
+    apart = list(made.clusters(Constraints(apart=frozenset({(twins[0], twins[1])}))))
+    joined = list(made.clusters(Constraints(together=frozenset({pair}))))
+
+    assert not any(set(twins[:2]) <= set(cluster.tolist()) for cluster in apart)
+    assert any(set(pair) <= set(cluster.tolist()) for cluster in joined)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3])
+def test_few_records_are_compared(size: int):
+    table = people(3, 0).slice(0, size)
+
+    made = matching(table)
+
+    assert list(made.clusters()) == []
+    assert made.estimate().thin is not None
+
+
+def test_three_records_hold_a_twin():
+    table = people(2, 1)
+
+    assert together(matching(table), table) == [[0, 0]]
+
+
+def test_equal_records_are_twins_and_a_large_block_is_reported():
+    """300 equal records are not compared pair by pair."""
+    table = pa.concat_tables([people(1, 0)] * 300 + [people(1500, 0, seed=2)]).combine_chunks()
+
+    made = matching(table)
+
+    assert any(step.blocks for step in made.candidates.left_out)
+    assert max(map(len, made.clusters())) == 300
+
+
+def test_only_records_that_agree_in_a_key_of_block_are_compared():
+    table = people(150, 40)
+    born, last, city = (table[name].to_pylist() for name in ("born", "last", "city"))
+
+    made = matching(table, by=Settings(SETTINGS.compare, block=(("born",), ("last", "city"))))
+    rows = made.records.rows
+    pairs = set(zip(rows[made.candidates.first].tolist(), rows[made.candidates.second].tolist(), strict=True))
+
+    expected = {
+        frozenset((a, b))
+        for a in range(table.num_rows)
+        for b in range(a)
+        if born[a] == born[b] or (last[a], city[a]) == (last[b], city[b])
+    }
+    assert {frozenset(pair) for pair in pairs} == expected
