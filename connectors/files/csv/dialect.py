@@ -105,24 +105,30 @@ def _sep_line(line: str) -> str | None:
 
 def _records(lines: Sequence[str], delimiter: str, quote: str, limit: int) -> list[list[str]]:
     """The first readable records, up to the first unreadable one."""
+    return _readable(lines, delimiter, quote, limit)[0]
+
+
+def _readable(lines: Sequence[str], delimiter: str, quote: str, limit: int) -> tuple[list[list[str]], bool]:
+    """The first records up to an unreadable one, and whether there was none."""
     records: list[list[str]] = []
     for record in RecordReader(lines, delimiter, quote, SAMPLE):
         if isinstance(record.fields, Malformed):
-            break  # the pass that reads the data reports the mistake with its line
+            return records, False  # the pass that reads the data reports the mistake with its line
         records.append(record.fields)
         if len(records) >= limit:
             break
-    return records
+    return records, True
 
 
 def _delimiter(lines: Sequence[str], quote: str, *, is_whole: bool) -> str:
     """The candidate that splits the header and most records into the same number of fields.
 
-    Ties: fewer quotes in the header's fields, which a wrong delimiter leaves there (`a;"b,c"`); then more fields.
+    Ties: fewer quotes in the header's fields, which a wrong delimiter leaves there (`a;"b,c"`); then no malformed
+    record, which it leaves below a line end in a quoted header; then more fields.
     """
-    best, rank = NO_DELIMITER, (0.0, 0, 0)
+    best, rank = NO_DELIMITER, (0.0, 0, False, 0)
     for candidate in DELIMITERS:
-        rows = _records(lines, candidate, quote, ENOUGH)
+        rows, is_readable = _readable(lines, candidate, quote, ENOUGH)
         if not is_whole and len(rows) > 1 and len(rows) < ENOUGH:
             rows = rows[:-1]
         if not rows or len(rows[0]) < 2:
@@ -130,8 +136,8 @@ def _delimiter(lines: Sequence[str], quote: str, *, is_whole: bool) -> str:
         fields = len(rows[0])
         like = sum(1 for row in rows if len(row) == fields or (len(row) > fields and not any(row[fields:])))
         quotes = sum(cell.count(quote) for cell in rows[0])
-        if (like / len(rows), -quotes, fields) > rank:
-            best, rank = candidate, (like / len(rows), -quotes, fields)
+        if (like / len(rows), -quotes, is_readable, fields) > rank:
+            best, rank = candidate, (like / len(rows), -quotes, is_readable, fields)
     return best
 
 

@@ -185,6 +185,7 @@ def both_ways(file: Written, columns: list[str], **more: object) -> list[tuple[s
 @example(Written(b'a,"b\nc",d\r\n1,2,3\r\n4,5,6\r\n', ["a", "b\nc", "d"], [("1", "2", "3"), ("4", "5", "6")], {}))
 @example(Written(b'"a\r\nb",c\n1,2\n', ["a\r\nb", "c"], [("1", "2")], {}))
 @example(Written(b'a,b\n1,"x\ry"\r\n2,"\r\n"\n', ["a", "b"], [("1", "x\ry"), ("2", "\r\n")], {}))
+@example(Written(b'a;"b,\n""c"\n1;2\n', ["a", 'b,\n"c'], [("1", "2")], {}))
 def test_a_csv_file_is_read_as_it_was_written(file):
     note(repr(file.content))
 
