@@ -350,6 +350,7 @@ KEYS = {
 def test_many_rows_at_once_are_those_whose_keys_were_named(kind: str, postgresql: Shop) -> None:
     postgresql.sql("drop table if exists named", f"create table named (k {kind} primary key)")
     with postgresql.engine.begin() as connection:
+        connection.exec_driver_sql("set local array_nulls = on")  # another test changed the database's own setting
         insert = sa.text(f"insert into named values (cast(:key as {kind}))")
         connection.execute(insert, [{"key": key} for key in KEYS[kind]])
     names = [RowName("named", (("k", ("t", key)),)) for key in KEYS[kind]]
