@@ -94,6 +94,15 @@ def children(pid: int) -> list[int]:
     return values
 
 
+def begun_at(pid: int) -> str | None:
+    """When a process began, in ticks since the machine did: its number may be another one's later. None: it ended."""
+    try:
+        state, *rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if state == "Z" else rest[18]
+
+
 def runs_of(pid: int) -> list[int]:
     """The processes that carry runs out for this server: children of what it forks them from."""
     direct = [word for task in Path(f"/proc/{pid}/task").glob("*/children") for word in task.read_text().split()]

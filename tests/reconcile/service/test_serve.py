@@ -21,7 +21,7 @@ from reconcile.audit import log
 from reconcile.coordination import pauses
 from reconcile.store import Store, tables
 from reconcile.upkeep import backup, restore
-from tests.support.serve import Serving, all_ended, children, request, runs_of, serving, slots, until
+from tests.support.serve import Serving, all_ended, begun_at, children, request, runs_of, serving, slots, until
 from tests.support.servers import POSTGRES
 from tests.support.tcp_proxy import TcpProxy
 
@@ -404,12 +404,12 @@ def test_the_children_of_a_server_that_is_killed_end_and_another_server_goes_on(
             request(store, "erp", sources=("erp", "shop"))
             until(lambda: bool(first.heard("run.started") or second.heard("run.started")))
             owner, another = (first, second) if first.heard("run.started") else (second, first)
-            below = children(owner.process.pid)
+            below = {pid: begun_at(pid) for pid in children(owner.process.pid)}
 
             os.kill(owner.process.pid, signal.SIGKILL)
             another.hear("run.started", seconds=90)
 
-            until(lambda: not [pid for pid in below if Path(f"/proc/{pid}/exe").exists()], 30)
+            until(lambda: not [pid for pid, begun in below.items() if begun and begun_at(pid) == begun], 60)
         finally:
             first.kill()
             second.kill()
