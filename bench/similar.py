@@ -261,9 +261,9 @@ def measure(name: str) -> None:
             fresh = Matching(records, labelled.settings, model)
         else:
             learnt, fresh = begin, matching
-        found = found_pairs(fresh)
+        pairs = found_pairs(fresh)
         end = time.perf_counter()
-        precision, recall, f1 = rates(found, labelled.truth)
+        precision, recall, f1 = rates(pairs, labelled.truth)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(
             f"{name:18} {'estimated' if estimated else 'built-in':9} P {precision:.3f} R {recall:.3f} F1 {f1:.4f}  "

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 
-from rules import values as sums
 from rules.binding.question import SeveralSettings
+from rules.binding.sided import SidedBuilder
 from rules.binding.united import PART, column_name
-from rules.engines.base import MoneyColumns
 from rules.groups.dataset import DatasetGrouping
 from rules.groups.ids import Keyed
 from rules.groups.keyed import Grouping, Key
-from rules.groups.money import money_at_risk
 from rules.pairs.record import Record
 from rules.values import Value
 
@@ -26,7 +22,7 @@ _NUMBER = "\0dataset"
 
 
 @dataclass(frozen=True)
-class SeveralGrouping(Grouping):
+class SeveralGrouping(SidedBuilder, Grouping):
     """Build groups of the records of several datasets, each with its own id, time zone and money.
 
     A row is one of the united table.
@@ -56,47 +52,17 @@ class SeveralGrouping(Grouping):
         for key, completed in keyed:
             of_side[int(str(completed[_NUMBER]))].append((key, completed))
         return [
-            self._seen(number, record)
+            self.seen(number, record)
             for number in sorted(of_side)
             for record in self.of_sides[number].identified(of_side[number])
         ]
 
     def values_of(self, record: Record, parts: Iterable[int]) -> Key:
-        normal = self.of_sides[self._number(record)].normal
+        normal = self.of_sides[self.number_of(record)].normal
         return tuple(normal[n](record.values[self.bound.parts[n].column]) for n in parts)
-
-    def money(self, surplus: Sequence[Record]) -> dict[str, Decimal]:
-        amounts = (
-            money_at_risk((record for record in surplus if self._number(record) == number), side.relation_in_rule)
-            for number, side in enumerate(self.bound.sides)
-        )
-        return dict(sorted(sums.of(amounts).items()))
-
-    @cached_property
-    def priced(self) -> Mapping[str | None, MoneyColumns]:
-        relations = [side.relation_in_rule for side in self.bound.sides]
-        named = ((each.dataset if number else None, each.money) for number, each in enumerate(relations))
-        return {dataset: money for dataset, money in named if money is not None}
 
     @cached_property
     def _columns(self) -> Sequence[Sequence[tuple[str, str]]]:
         """The columns of each dataset in the united table, each with its own name."""
         sides = enumerate(self.bound.sides)
         return [[(column_name(n, name), name) for name in side.needed] for n, side in sides]
-
-    @cached_property
-    def _numbers(self) -> Mapping[str, int]:
-        return {side.relation.dataset: number for number, side in enumerate(self.bound.sides)}
-
-    def _number(self, record: Record) -> int:
-        return self._numbers[record.dataset] if record.dataset else 0
-
-    def _seen(self, number: int, record: Record) -> Record:
-        """Return the record with the values that the rule sees."""
-        side = self.bound.sides[number]
-        return dataclasses.replace(
-            record,
-            values=side.seen(record.values, self.bound.seen),
-            order=(number, *record.order),
-            dataset=side.relation.dataset if number else None,
-        )

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 from rules.binding.side import Side, money_columns, place_columns
 from rules.engines.base import Relation
@@ -127,12 +128,19 @@ class KeyedSide(Side, Criteria):
         )
 
 
-def of_group(rule: KeyedRule) -> tuple[str, ...]:
+class WithHaving(Protocol):
+    """A rule that may have a condition over a group."""
+
+    @property
+    def having(self) -> str | None: ...
+
+
+def of_group(rule: WithHaving) -> tuple[str, ...]:
     """Return the columns that a condition over a group needs."""
     return parse_group(rule.having).columns if rule.having else ()
 
 
-def bound_having(rule: KeyedRule, schema: Schema, relation: Relation) -> BoundGroup | None:
+def bound_having(rule: WithHaving, schema: Schema, relation: Relation) -> BoundGroup | None:
     """Return the condition over a group, bound to these columns, in the dataset's time zone."""
     if rule.having is None:
         return None

@@ -6,7 +6,7 @@ Each dataset's keys are computed from its own columns, in its own time zone, and
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -14,27 +14,21 @@ from typing import Any, Protocol
 import sqlalchemy as sa
 
 from rules.binding.names import DATASET
+from rules.binding.sided import NamedSide, SidedSettings
 from rules.binding.united import DIALECT, PART, Functions, United, all_of, part_number
-from rules.engines.base import Key, Near, RecordCounts, Relation, Repeats
+from rules.engines.base import Key, Near, RecordCounts, Repeats
 from rules.engines.compile import Columns, Compiler, column_type, part_exactness
 from rules.groups import question as of_one
 from rules.groups.settings import AskedSettings, KeySettings
 from rules.normalise import chain_type
-from rules.values import Column, Schema, Type, Value
+from rules.values import Column, Schema, Type
 
 
-class AskedSide(AskedSettings, Protocol):
+class AskedSide(NamedSide, AskedSettings, Protocol):
     """One of several datasets, with the settings in its own columns."""
 
-    @property
-    def relation_in_rule(self) -> Relation:
-        """The dataset with its `money` in the rule's names of columns."""
 
-    def seen(self, record: Mapping[str, Value], columns: Iterable[str]) -> dict[str, Value]:
-        """Return a record's values of these columns of the rule, null where the dataset has no such column."""
-
-
-class SeveralSettings(KeySettings, Protocol):
+class SeveralSettings(SidedSettings, KeySettings, Protocol):
     """The settings of a rule over several datasets."""
 
     @property
@@ -44,10 +38,6 @@ class SeveralSettings(KeySettings, Protocol):
     @property
     def united(self) -> United:
         """The table of all records."""
-
-    @property
-    def seen(self) -> Sequence[str]:
-        """The columns of a record that decide about its group or are shown."""
 
     def typed(self, column: str) -> Sequence[tuple[AskedSide, Type]]:
         """Return each dataset that has this column of the rule, with its type there."""

@@ -9,17 +9,69 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from itertools import accumulate
+from typing import Protocol
 
 from rules.expressions import BoundGroup
 from rules.groups import splitting
 from rules.groups.settings import KeyedRule
 from rules.models import Keep, KeyPart
-from rules.pairs.record import DifferentPairs, Record
+from rules.pairs.record import DifferentPairs, Record, RecordName
 from rules.values import canonical
 
 
+class WithConditions(Protocol):
+    """The settings of a rule about its groups, whatever joins their records."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def excepted(self) -> frozenset[frozenset[RecordName]]: ...
+    @property
+    def minimum(self) -> int: ...
+    @property
+    def max_share(self) -> Decimal: ...
+    @property
+    def distinct(self) -> str | None: ...
+
+
 @dataclass(frozen=True)
-class Criteria(ABC):
+class GroupCriteria(ABC):
+    """What a rule asks of a group, whatever joins its records: see `rules.groups.settings`."""
+
+    rule: WithConditions
+
+    @property
+    @abstractmethod
+    def having(self) -> BoundGroup | None:
+        """The condition over a group, if any."""
+
+    @property
+    def name(self) -> str:
+        return self.rule.name
+
+    @property
+    def minimum(self) -> int:
+        return self.rule.minimum
+
+    @property
+    def max_share(self) -> Decimal:
+        return self.rule.max_share
+
+    @cached_property
+    def excepted(self) -> DifferentPairs:
+        """The pairs of records that are known to be different."""
+        return DifferentPairs(self.rule.excepted)
+
+    def meets_conditions(self, records: Sequence[Record], slot: dt.datetime) -> bool:
+        if self.rule.distinct:
+            values = (record.values[self.rule.distinct] for record in records)
+            if len({str(canonical(value)) for value in values if value is not None}) < 2:
+                return False
+        return self.having is None or self.having.evaluate([record.values for record in records], slot) is True
+
+
+@dataclass(frozen=True)
+class Criteria(GroupCriteria):
     """How a rule makes groups of records with known keys, and what it shows of them: see `rules.groups.settings`."""
 
     rule: KeyedRule
@@ -38,11 +90,6 @@ class Criteria(ABC):
     @abstractmethod
     def considered(self) -> tuple[str, ...]:
         """The columns whose values `most_complete` counts."""
-
-    @property
-    @abstractmethod
-    def having(self) -> BoundGroup | None:
-        """The condition over a group, if any."""
 
     @property
     @abstractmethod
@@ -74,20 +121,8 @@ class Criteria(ABC):
         return tuple(n for n in self.keys[0] if n not in self.open_parts)
 
     @property
-    def name(self) -> str:
-        return self.rule.name
-
-    @property
     def identifier(self) -> str:
         return " or ".join(" and ".join(self.parts[n].column for n in key) for key in self.keys)
-
-    @property
-    def minimum(self) -> int:
-        return self.rule.minimum
-
-    @property
-    def max_share(self) -> Decimal:
-        return self.rule.max_share
 
     @property
     def keeps_all(self) -> bool:
@@ -105,18 +140,6 @@ class Criteria(ABC):
         if rule.window:
             return splitting.windows(rule.window, alike)
         return [sorted(alike, key=lambda record: record.place)]
-
-    def meets_conditions(self, records: Sequence[Record], slot: dt.datetime) -> bool:
-        if self.rule.distinct:
-            values = (record.values[self.rule.distinct] for record in records)
-            if len({str(canonical(value)) for value in values if value is not None}) < 2:
-                return False
-        return self.having is None or self.having.evaluate([record.values for record in records], slot) is True
-
-    @cached_property
-    def excepted(self) -> DifferentPairs:
-        """The pairs of records that are known to be different."""
-        return DifferentPairs(self.rule.excepted)
 
     @property
     def span_column(self) -> str | None:

@@ -60,9 +60,9 @@ def detect(
 
 
 def groups(rows: Sequence[Row] | Mapping[str, Sequence[Row]], **settings: Any) -> list[DuplicateGroup]:
-    found = list(detect(rows, **settings).groups)
-    assert all(isinstance(group, DuplicateGroup) for group in found)
-    return found  # type: ignore[return-value]  # asserted above
+    every_group = list(detect(rows, **settings).groups)
+    assert all(isinstance(group, DuplicateGroup) for group in every_group)
+    return every_group  # type: ignore[return-value]  # asserted above
 
 
 def ids(rows: Sequence[Row] | Mapping[str, Sequence[Row]], **settings: Any) -> list[list[Value]]:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 
 from rules.binding import fitting, several
+from rules.binding.keyed import bound_having, of_group
 from rules.binding.names import DATASET, Names
 from rules.binding.several import RenamedSide
 from rules.binding.side import columns_of, money_columns, place_columns
 from rules.document.mistakes import suggestion
 from rules.engines.base import Relation
-from rules.expressions import BoundGroup, parse_group
+from rules.expressions import BoundGroup
 from rules.groups import survivorship
+from rules.groups.criteria import GroupCriteria
 from rules.kinds.similar.rule import SimilarRule
 from rules.kinds.similar.types import SemanticType
 from rules.models import Keep
-from rules.pairs.record import DifferentPairs, Record
-from rules.values import Schema, Type, canonical
+from rules.values import Schema, Type
 
 _MEASURED = {
     SemanticType.DATE: (Type.DATE, Type.INSTANT, Type.TEXT),
@@ -61,7 +60,7 @@ class SimilarSide(RenamedSide):
 
 
 @dataclass(frozen=True)
-class BoundSimilar:
+class BoundSimilar(GroupCriteria):
     """A rule with all its datasets; `schema` holds their columns under the rule's names."""
 
     rule: SimilarRule
@@ -72,28 +71,12 @@ class BoundSimilar:
         return several.united_schema(self.sides)
 
     @property
-    def name(self) -> str:
-        return self.rule.name
-
-    @property
     def identifier(self) -> str:
         return " and ".join(self.rule.compare)
 
     @property
-    def minimum(self) -> int:
-        return self.rule.minimum
-
-    @property
-    def max_share(self) -> Decimal:
-        return self.rule.max_share
-
-    @property
     def keeps_all(self) -> bool:
         return False
-
-    @cached_property
-    def excepted(self) -> DifferentPairs:
-        return DifferentPairs(self.rule.excepted)
 
     @property
     def keep(self) -> tuple[Keep, ...]:
@@ -120,27 +103,13 @@ class BoundSimilar:
     def seen(self) -> tuple[str, ...]:
         """The columns of a record that decide about its group or are shown."""
         counted = self.considered if any(line.how == "most_complete" for line in self.rule.keep) else ()
-        columns = dict.fromkeys((*self.shown, *self._of_group, *counted))
+        columns = dict.fromkeys((*self.shown, *of_group(self.rule), *counted))
         return tuple(column for column in columns if column != DATASET)
 
     @cached_property
     def having(self) -> BoundGroup | None:
         """The condition over a group."""
-        if self.rule.having is None:
-            return None
-        relation = self.sides[0].relation
-        return parse_group(self.rule.having).bind(self.schema, relation.timezone, relation.calendar)
-
-    def meets_conditions(self, records: Sequence[Record], slot: dt.datetime) -> bool:
-        if self.rule.distinct:
-            values = (record.values[self.rule.distinct] for record in records)
-            if len({str(canonical(value)) for value in values if value is not None}) < 2:
-                return False
-        return self.having is None or self.having.evaluate([record.values for record in records], slot) is True
-
-    @property
-    def _of_group(self) -> tuple[str, ...]:
-        return parse_group(self.rule.having).columns if self.rule.having else ()
+        return bound_having(self.rule, self.schema, self.sides[0].relation)
 
 
 def bind(rule: SimilarRule, relations: Mapping[str, Relation]) -> BoundSimilar:
@@ -148,7 +117,6 @@ def bind(rule: SimilarRule, relations: Mapping[str, Relation]) -> BoundSimilar:
     columns = {name: columns_of(rule.name, relations[name]) for name in rule.member_datasets}
     names = {name: Names(columns[name].schema.names, rule.columns.get(name, {})) for name in rule.member_datasets}
     data = [(relations[name], names[name]) for name in rule.member_datasets]
-    of_group = parse_group(rule.having).columns if rule.having else ()
     fitting.refuse(rule.name, _unknown(rule, names))
     sides = tuple(
         SimilarSide(
@@ -157,7 +125,7 @@ def bind(rule: SimilarRule, relations: Mapping[str, Relation]) -> BoundSimilar:
             _filter(rule.of_dataset(name, names[name].of)),
             rule,
             names=names[name],
-            also=of_group,
+            also=of_group(rule),
             displayed=tuple(several.displayed(data)),
         )
         for name in rule.member_datasets
@@ -186,7 +154,7 @@ def _unknown(rule: SimilarRule, names: Mapping[str, Names]) -> Iterator[str]:
                 yield f"`compare` names `{column}`, but dataset `{dataset}` has no such column; {hint}"
     every_name = {column for of_dataset in names.values() for column in of_dataset.in_rule(of_dataset.own)}
     others = [("keep", line.column) for line in rule.keep] + [("distinct", rule.distinct)]
-    others += [("having", name) for name in (parse_group(rule.having).columns if rule.having else ())]
+    others += [("having", name) for name in of_group(rule)]
     for setting, name in others:
         if name and name != DATASET and name not in every_name:
             yield f"`{setting}` names `{name}`, which no dataset of the rule has; {suggestion(name, every_name)}"

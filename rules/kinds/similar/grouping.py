@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rules import values as sums
+from rules.binding.sided import SidedBuilder
 from rules.engines import answers
-from rules.engines.base import MoneyColumns, Skipped
-from rules.groups.builder import GroupBuilder
+from rules.engines.base import Skipped
 from rules.groups.group import DuplicateGroup, in_order
 from rules.groups.ids import identified
-from rules.groups.money import money_at_risk
 from rules.kinds.similar import texts
 from rules.kinds.similar.bound import BoundSimilar, SimilarSide
 from rules.kinds.similar.clusters import Constraints
@@ -44,7 +40,7 @@ _MANY = 200
 
 
 @dataclass(frozen=True)
-class SimilarGrouping(GroupBuilder):
+class SimilarGrouping(SidedBuilder):
     """Build the groups. `tables` holds the answer of each dataset, whole."""
 
     bound: BoundSimilar
@@ -72,16 +68,18 @@ class SimilarGrouping(GroupBuilder):
     def groups(self) -> Iterator[DuplicateGroup]:
         """Yield the groups in order."""
         matching = self.matching
-        clusters = list(matching.clusters())
-        if self.bound.excepted or self.bound.rule.judged:
-            first, second, _ = matching.matches()
-            joined = self._records(np.unique(np.concatenate([first, second])))
-            apart = self._apart.of(list(joined.values()))
-            places = list(joined)
-            pairs = frozenset(links.pair(places[a], places[b]) for a, b in apart)
-            clusters = list(matching.clusters(Constraints(apart=pairs)))
+        clusters = list(matching.clusters(Constraints(apart=self._pairs_apart())))
         records = self._records(np.concatenate(clusters) if clusters else np.zeros(0, np.int64))
         yield from in_order(group for cluster in clusters for group in self._group(cluster, records))
+
+    def _pairs_apart(self) -> frozenset[links.Pair]:
+        """Return the pairs of places that the rule or people keep apart."""
+        if not self.bound.excepted and not self.bound.rule.judged:
+            return frozenset()
+        first, second, _ = self.matching.probable
+        joined = self._records(np.unique(np.concatenate([first, second])))
+        places = list(joined)
+        return frozenset(links.pair(places[a], places[b]) for a, b in self._apart.of(list(joined.values())))
 
     def left_out(self) -> Iterator[Skipped]:
         """Yield how many records a list of `block` did not bring together, because too many share its values.
@@ -94,21 +92,9 @@ class SimilarGrouping(GroupBuilder):
             if each.name in lists:
                 yield Skipped(lists[each.name], reason, each.records, whole=False)
 
-    def money(self, surplus: Sequence[Record]) -> dict[str, Decimal]:
-        amounts = (
-            money_at_risk((record for record in surplus if self._number(record) == number), side.relation_in_rule)
-            for number, side in enumerate(self.bound.sides)
-        )
-        return dict(sorted(sums.of(amounts).items()))
-
-    @cached_property
-    def priced(self) -> Mapping[str | None, MoneyColumns]:
-        relations = [side.relation_in_rule for side in self.bound.sides]
-        named = ((each.dataset if number else None, each.money) for number, each in enumerate(relations))
-        return {dataset: money for dataset, money in named if money is not None}
-
     def _group(self, cluster: Places, records: Mapping[int, Record]) -> Iterator[DuplicateGroup]:
-        members = once(sorted((records[place] for place in cluster.tolist()), key=lambda record: record.place))
+        named = (records[place] for place in cluster.tolist() if place in records)
+        members = once(sorted(named, key=lambda record: record.place))
         ordered = self.ordered(members)
         if ordered:
             yield self.group(ordered, self._key(ordered), tuple(self._links(ordered)))
@@ -116,8 +102,9 @@ class SimilarGrouping(GroupBuilder):
     def _links(self, ordered: Sequence[Record]) -> Iterator[Link]:
         """Yield the pairs that hold the records together, each with what speaks for and against it."""
         places = np.array([_place(record) for record in ordered])
-        left, right = np.triu_indices(len(places), 1)
-        if len(places) > _MANY:  # each with the keeper
+        if len(places) <= _MANY:
+            left, right = np.triu_indices(len(places), 1)
+        else:  # each with the keeper
             left, right = np.zeros(len(places) - 1, np.int64), np.arange(1, len(places))
         scored = self.matching.score(places[left], places[right])
         probable = np.flatnonzero(scored.bits >= self.matching.minimum)
@@ -168,9 +155,9 @@ class SimilarGrouping(GroupBuilder):
         return SeparatedPairs(self.bound.excepted, self.bound.rule.judged, self._agree_by)
 
     def _records(self, places: Places) -> dict[int, Record]:
-        """Return the records at these places; the key of each is its place."""
+        """Return the records at these places that have an id; the key of each is its place."""
         rows = self.matching.records.rows[places]
-        begin, found = 0, {}
+        begin, by_place = 0, {}
         for number, (side, table) in enumerate(zip(self.bound.sides, self.tables, strict=True)):
             inside = (rows >= begin) & (rows < begin + len(table))
             picked = answers.rows(table.take(pa.array(rows[inside] - begin)))
@@ -179,25 +166,9 @@ class SimilarGrouping(GroupBuilder):
                 for place, row in zip(places[inside].tolist(), picked, strict=True)
             )
             for record in identified(keyed, side.relation, side.content):
-                found[_place(record)] = self._seen(number, record)
+                by_place[_place(record)] = record if len(self.tables) == 1 else self.seen(number, record)
             begin += len(table)
-        return found
-
-    def _seen(self, number: int, record: Record) -> Record:
-        """Return the record with the values that the rule sees."""
-        if len(self.bound.sides) == 1:
-            return record
-        side = self.bound.sides[number]
-        return dataclasses.replace(
-            record,
-            values=side.seen(record.values, self.bound.seen),
-            order=(number, *record.order),
-            dataset=side.relation.dataset if number else None,
-        )
-
-    def _number(self, record: Record) -> int:
-        names = [side.relation.dataset for side in self.bound.sides]
-        return names.index(record.dataset) if record.dataset else 0
+        return by_place
 
 
 def _place(record: Record) -> int:
@@ -212,10 +183,10 @@ def _value(value: pa.Scalar) -> Value:
 
 def _ids(side: SimilarSide, table: pa.Table) -> pa.Array:
     """Return the id of each record as one text; records without id that are equal need no order."""
-    texts = [table[name].cast(pa.string()).combine_chunks() for name in side.relation.id]
-    if not texts:
+    parts = [table[name].cast(pa.string()).combine_chunks() for name in side.relation.id]
+    if not parts:
         return pa.nulls(len(table), pa.string())
-    return pc.binary_join_element_wise(*texts, "\x1f", null_handling="replace")
+    return pc.binary_join_element_wise(*parts, "\x1f", null_handling="replace")
 
 
 def _of_one_type(tables: Sequence[pa.Table]) -> list[pa.Table]:

@@ -29,7 +29,7 @@ _LEAST_GAIN = 1e-6
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs by their places: weight in bits by feature (columns), probability, and the levels."""
+    """Pairs by their places: weights and levels by feature (columns), and `bits`, their log odds with the prior."""
 
     first: Places
     second: Places
@@ -119,24 +119,30 @@ class Matching:
                 scored.first[kept], scored.second[kept], scored.weights[kept], scored.levels[kept], scored.bits[kept]
             )
 
-    def matches(self, constraints: Constraints = UNCONSTRAINED) -> tuple[Places, Places, NDArray[np.float64]]:
-        """Return the probable pairs with their bits; of those that compete for partners, the best."""
+    @cached_property
+    def probable(self) -> tuple[Places, Places, NDArray[np.float64]]:
+        """All pairs at or above the threshold, also those that compete for partners, with their bits."""
         batches = list(self.pairs())
         first, second, bits = (
             np.concatenate([getattr(batch, name) for batch in batches] or [np.zeros(0, dtype)])
             for name, dtype in (("first", np.int64), ("second", np.int64), ("bits", np.float64))
         )
-        if self.settings.one_to_one:
-            if constraints.apart:
-                size = len(self.records)
-                excluded = np.asarray([low * size + high for low, high in sorted(constraints.apart)])
-                free = ~np.isin(np.minimum(first, second) * size + np.maximum(first, second), excluded)
-                first, second, bits = first[free], second[free], bits[free]
-            matches = competing(bits, first, second, len(self.records))
-            gains = bits - self.minimum + _LEAST_GAIN
-            taken = assign(first, second, gains, len(self.records)) & (matches >= self.threshold)
-            return first[taken], second[taken], bits[taken]
         return first, second, bits
+
+    def matches(self, constraints: Constraints = UNCONSTRAINED) -> tuple[Places, Places, NDArray[np.float64]]:
+        """Return the probable pairs with their bits; of those that compete for partners, the best."""
+        first, second, bits = self.probable
+        if not self.settings.one_to_one:
+            return first, second, bits
+        if constraints.apart:
+            size = len(self.records)
+            excluded = np.asarray([low * size + high for low, high in sorted(constraints.apart)])
+            free = ~np.isin(np.minimum(first, second) * size + np.maximum(first, second), excluded)
+            first, second, bits = first[free], second[free], bits[free]
+        matches = competing(bits, first, second, len(self.records))
+        gains = bits - self.minimum + _LEAST_GAIN
+        taken = assign(first, second, gains, len(self.records)) & (matches >= self.threshold)
+        return first[taken], second[taken], bits[taken]
 
     def clusters(self, constraints: Constraints = UNCONSTRAINED) -> Iterator[Places]:
         """Yield the clusters of two or more records, each in ascending order."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -17,8 +17,6 @@ from rules.kinds.similar.types import SemanticType
 
 class SimilarRule(GroupedRule):
     """The settings of kind `similar`, described in docs/similar.md."""
-
-    not_matching: ClassVar[frozenset[str]] = GroupedRule.not_matching
 
     kind: Literal["similar"] = "similar"
     compare: dict[str, SemanticType] = Field(

@@ -99,12 +99,16 @@ def candidates(
         pairs = sum(len(crowd) * (len(crowd) - 1) // 2 for crowd in crowds)
         left_out.append(LeftOut("equal records", len(crowds), pairs, sum(map(len, crowds))))
     for step in _by_keys(records, keys) if keys else passes(atoms):
-        found = Blocks.of(records, step.places, step.keys)
-        small = found.sizes <= max_block
+        of_pass = Blocks.of(records, step.places, step.keys)
+        small = of_pass.sizes <= max_block
         if not small.all():
-            blocks_left, pairs_left, records_left = (~small).sum(), found.pairs[~small].sum(), found.sizes[~small].sum()
+            blocks_left, pairs_left, records_left = (
+                (~small).sum(),
+                of_pass.pairs[~small].sum(),
+                of_pass.sizes[~small].sum(),
+            )
             left_out.append(LeftOut(step.name, int(blocks_left), int(pairs_left), int(records_left)))
-        blocks.append(found.only(small).compact())
+        blocks.append(of_pass.only(small).compact())
     packed, limit = _rarest_first(blocks, len(records), budget, max_block)
     return Candidates(packed, len(records), is_every_pair=False, largest_block=limit, left_out=tuple(left_out))
 
@@ -118,7 +122,7 @@ def _rarest_first(blocks: Sequence[Blocks], records: int, budget: int, max_block
     taken = 0
     for size in _SIZES:
         limit = min(size, max_block)
-        tiers = [found.only((found.sizes > taken) & (found.sizes <= limit)) for found in blocks]
+        tiers = [own.only((own.sizes > taken) & (own.sizes <= limit)) for own in blocks]
         waiting: list[NDArray[np.int64]] = []
         for tier in tiers:
             waiting.append(tier.packed(records))

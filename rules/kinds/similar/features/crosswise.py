@@ -47,8 +47,11 @@ class Crosswise:
         """Set the level of swapped names: one level for both columns."""
         unlike = np.flatnonzero((levels[:, self.given] < SWAPPED) & (levels[:, self.surname] < SWAPPED))
         left, right = first[unlike], second[unlike]
-        one = self.given_codes[left] == self.surname_codes[right]
-        two = self.surname_codes[left] == self.given_codes[right]
-        for level, chosen in ((ELSEWHERE, one ^ two), (SWAPPED, one & two)):
+        given_as_surname = self.given_codes[left] == self.surname_codes[right]
+        surname_as_given = self.surname_codes[left] == self.given_codes[right]
+        for level, chosen in (
+            (ELSEWHERE, given_as_surname ^ surname_as_given),
+            (SWAPPED, given_as_surname & surname_as_given),
+        ):
             levels[unlike[chosen], self.given] = level
             levels[unlike[chosen], self.surname] = MISSING

@@ -112,8 +112,8 @@ def parts(values: Any) -> tuple[NDArray[np.int16], NDArray[np.int8], NDArray[np.
         matched = pc.extract_regex(text, form)
         valid = np.asarray(pc.is_valid(matched))
         for name, target in (("y", year), ("m", month), ("d", day)):
-            found = np.asarray(pc.fill_null(pc.struct_field(matched, name).cast(pa.int64()), 0))
-            target[valid] = found[valid]
+            numbers_read = np.asarray(pc.fill_null(pc.struct_field(matched, name).cast(pa.int64()), 0))
+            target[valid] = numbers_read[valid]
     real = (year > 0) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
     months = (np.maximum(year, 1) - 1970) * 12 + np.clip(month, 1, 12) - 1
     numbers = months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64) + day - 1

@@ -24,10 +24,10 @@ def matching(table: pa.Table, model: Model | None = None, by: Settings = SETTING
     return Matching(Records.of([table], by), by, model)
 
 
-def together(made: Matching, table: pa.Table, name: str = "person") -> list[list[int]]:
+def together(engine: Matching, table: pa.Table, name: str = "person") -> list[list[int]]:
     """Return the clusters by a column that names the records."""
-    names, rows = table[name].to_pylist(), made.records.rows
-    return sorted(sorted(names[row] for row in rows[cluster].tolist()) for cluster in made.clusters())
+    names, rows = table[name].to_pylist(), engine.records.rows
+    return sorted(sorted(names[row] for row in rows[cluster].tolist()) for cluster in engine.clusters())
 
 
 def with_row(table: pa.Table) -> pa.Table:
@@ -70,12 +70,12 @@ def test_chunks_of_a_table_change_nothing():
 def test_no_pair_above_the_threshold_is_dropped_early():
     """Bounds of pairs that are not compared in full are never below their log odds."""
     table = people(200, 60)
-    made = matching(table)
+    engine = matching(table)
 
-    found = sum(len(batch.first) for batch in made.pairs())
+    at_least = sum(len(batch.first) for batch in engine.pairs())
 
-    every = made.score(made.candidates.first, made.candidates.second)
-    assert found == int((every.bits >= made.minimum).sum()) > 0
+    every = engine.score(engine.candidates.first, engine.candidates.second)
+    assert at_least == int((every.bits >= engine.minimum).sum()) > 0
 
 
 def test_a_model_survives_its_file():
@@ -96,10 +96,10 @@ def test_a_model_of_another_version_is_refused():
 
 def test_weights_of_the_reasons_add_up_to_the_score():
     table = people(100, 20)
-    made = matching(table)
-    pairs = [pair for batch in made.pairs() for pair in zip(batch.first.tolist(), batch.second.tolist(), strict=True)]
+    engine = matching(table)
+    pairs = [pair for batch in engine.pairs() for pair in zip(batch.first.tolist(), batch.second.tolist(), strict=True)]
 
-    reasons = list(evidence(made, pairs))
+    reasons = list(evidence(engine, pairs))
 
     assert len(reasons) == len(pairs)
     assert all(sum((each.weight for each in pair.reasons), Decimal(0)) == pair.score for pair in reasons)
@@ -116,10 +116,10 @@ def test_a_pair_says_in_words_what_is_for_and_against_it():
             "city": ["Leeds", "Leeds", "York"],
         }
     )
-    made = matching(table)
-    place_of = {int(row): place for place, row in enumerate(made.records.rows)}
+    engine = matching(table)
+    place_of = {int(row): place for place, row in enumerate(engine.records.rows)}
 
-    (pair,) = evidence(made, [(place_of[0], place_of[1])])
+    (pair,) = evidence(engine, [(place_of[0], place_of[1])])
 
     assert "same born" in pair.words
     assert "last is one letter apart" in pair.words
@@ -134,8 +134,8 @@ def test_swapped_names_are_the_same_person():
     for name, values in (("first", firsts), ("last", lasts)):
         table = table.set_column(table.column_names.index(name), name, pa.array(values))
 
-    made = matching(table)
-    rows = [made.records.rows[cluster].tolist() for cluster in made.clusters()]
+    engine = matching(table)
+    rows = [engine.records.rows[cluster].tolist() for cluster in engine.clusters()]
 
     assert any({0, table.num_rows - 1} <= set(cluster) for cluster in rows)
 
@@ -145,8 +145,8 @@ def test_records_that_differ_in_a_veto_column_are_never_together():
     vetoed = Settings(SETTINGS.compare, veto=("born",))
     born = table["born"].to_pylist()
 
-    made = matching(table, by=vetoed)
-    clusters = [made.records.rows[cluster].tolist() for cluster in made.clusters()]
+    engine = matching(table, by=vetoed)
+    clusters = [engine.records.rows[cluster].tolist() for cluster in engine.clusters()]
 
     assert clusters
     assert all(len({born[row] for row in rows}) == 1 for rows in clusters)
@@ -155,13 +155,13 @@ def test_records_that_differ_in_a_veto_column_are_never_together():
 def test_judgements_of_people_hold():
     """A pair judged different is apart; one judged the same is together."""
     table = people(150, 30)
-    made = matching(table)
-    twins = next(cluster for cluster in made.clusters()).tolist()
-    strangers = next(place for place in range(len(made.records)) if place not in twins)
+    engine = matching(table)
+    twins = next(cluster for cluster in engine.clusters()).tolist()
+    strangers = next(place for place in range(len(engine.records)) if place not in twins)
     pair = (min(twins[0], strangers), max(twins[0], strangers))
 
-    apart = list(made.clusters(Constraints(apart=frozenset({(twins[0], twins[1])}))))
-    joined = list(made.clusters(Constraints(together=frozenset({pair}))))
+    apart = list(engine.clusters(Constraints(apart=frozenset({(twins[0], twins[1])}))))
+    joined = list(engine.clusters(Constraints(together=frozenset({pair}))))
 
     assert not any(set(twins[:2]) <= set(cluster.tolist()) for cluster in apart)
     assert any(set(pair) <= set(cluster.tolist()) for cluster in joined)
@@ -171,10 +171,10 @@ def test_judgements_of_people_hold():
 def test_few_records_are_compared(size: int):
     table = people(3, 0).slice(0, size)
 
-    made = matching(table)
+    engine = matching(table)
 
-    assert list(made.clusters()) == []
-    assert made.estimate().thin is not None
+    assert list(engine.clusters()) == []
+    assert engine.estimate().thin is not None
 
 
 def test_three_records_hold_a_twin():
@@ -187,19 +187,19 @@ def test_equal_records_are_twins_and_a_large_block_is_reported():
     """300 equal records are not compared pair by pair."""
     table = pa.concat_tables([people(1, 0)] * 300 + [people(1500, 0, seed=2)]).combine_chunks()
 
-    made = matching(table)
+    engine = matching(table)
 
-    assert any(step.blocks for step in made.candidates.left_out)
-    assert max(map(len, made.clusters())) == 300
+    assert any(step.blocks for step in engine.candidates.left_out)
+    assert max(map(len, engine.clusters())) == 300
 
 
 def test_only_records_that_agree_in_a_key_of_block_are_compared():
     table = people(150, 40)
     born, last, city = (table[name].to_pylist() for name in ("born", "last", "city"))
 
-    made = matching(table, by=Settings(SETTINGS.compare, block=(("born",), ("last", "city"))))
-    rows = made.records.rows
-    pairs = set(zip(rows[made.candidates.first].tolist(), rows[made.candidates.second].tolist(), strict=True))
+    engine = matching(table, by=Settings(SETTINGS.compare, block=(("born",), ("last", "city"))))
+    rows = engine.records.rows
+    pairs = set(zip(rows[engine.candidates.first].tolist(), rows[engine.candidates.second].tolist(), strict=True))
 
     expected = {
         frozenset((a, b))

@@ -164,9 +164,9 @@ def test_one_to_one_gives_each_record_at_most_one_partner() -> None:
 def test_each_dataset_can_have_a_condition_in_its_own_names() -> None:
     data = {"crm": [*STRANGERS, ADA], "shop": [renamed(TWIN, id="7"), renamed(ADA, id="9")]}
 
-    found = ids(data, columns=RENAMED, where={"shop": "full_name <> 'Ada Lovelace'"})
+    grouped = ids(data, columns=RENAMED, where={"shop": "full_name <> 'Ada Lovelace'"})
 
-    assert found == [["a1", "7"]]
+    assert grouped == [["a1", "7"]]
 
 
 def test_except_names_records_of_their_datasets() -> None:
@@ -252,9 +252,9 @@ def test_an_excepted_partner_leaves_its_place_to_another_one() -> None:
     crm = [*STRANGERS, ADA, THIRD]
     pairs = [["a1", {"shop": "b1"}]]
 
-    found = ids({"crm": crm, "shop": [ADA | {"id": "b1"}]}, one_to_one=True, **{"except": pairs})
+    grouped = ids({"crm": crm, "shop": [ADA | {"id": "b1"}]}, one_to_one=True, **{"except": pairs})
 
-    assert found == [["a3", "b1"]]
+    assert grouped == [["a3", "b1"]]
 
 
 @pytest.mark.parametrize("copies", [2, 12, 120])
@@ -263,3 +263,15 @@ def test_equal_records_are_found_together(copies: int) -> None:
     rows += [ADA | {"id": f"a{number:03}"} for number in range(copies)]
 
     assert [len(group) for group in ids(rows) if "a000" in group] == [copies]
+
+
+def test_a_record_without_an_id_is_in_no_group() -> None:
+    assert ids([*STRANGERS, ADA, TWIN | {"id": None}]) == []
+    assert ids([*PEOPLE, TWIN | {"id": None}]) == [["a1", "a2"]]
+
+
+def test_two_excepted_partners_leave_their_place_to_a_third_one() -> None:
+    crm = [*STRANGERS, ADA, THIRD, TWIN | {"id": "a4"}]
+    pairs = [["a1", {"shop": "b1"}], ["a3", {"shop": "b1"}]]
+
+    assert ids({"crm": crm, "shop": [ADA | {"id": "b1"}]}, one_to_one=True, **{"except": pairs}) == [["a4", "b1"]]
