@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rules.expressions.words import condition_in_words, group_in_words, name_in_words
+from rules.binding.words import conditions_in_words, filters_in_words, kept_of_several, number_in_words
+from rules.expressions.words import name_in_words
 from rules.groups.implausible import FEW
-from rules.groups.keeper import criteria_in_words, kept_in_words
+from rules.groups.keeper import kept_in_words
 from rules.kinds.duplicates.bound import BoundDuplicates
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.kinds.duplicates.reasons import distance_in_words, order_in_words
@@ -36,7 +37,7 @@ def describe_several(bound: SeveralBound) -> Mapping[str, Sequence[str]]:
             f"{side.relation.dataset}: {sentence}" for side in bound.sides for sentence in _takes_part(side)
         ],
         "groups": list(_groups(bound)),
-        "keeps": [_keeps_of_several(bound)],
+        "keeps": [kept_of_several(bound.keep, bound.schema, bound.rule.dataset)],
     }
 
 
@@ -47,12 +48,6 @@ def _named(bound: SeveralBound) -> Iterator[str]:
         others = [f"{name_in_words(name)} is its {column}" for column, name in own.items() if name and name != column]
         if others:
             yield f"in {side.relation.dataset}, {', '.join(others)}"
-
-
-def _keeps_of_several(bound: SeveralBound) -> str:
-    criteria = criteria_in_words(bound.keep, bound.schema)
-    criteria.append(f"the {'one' if criteria else 'record'} of {bound.rule.dataset}, then the one with the smallest id")
-    return ", then ".join(criteria)
 
 
 def _compares(bound: AnyBound) -> Iterator[str]:
@@ -74,12 +69,7 @@ def _part(bound: AnyBound, part: KeyPart) -> str:
 
 
 def _takes_part(bound: BoundDuplicates) -> Iterator[str]:
-    conditions = {f"dataset {bound.relation.dataset}": bound.relation.where, "the rule": bound.where}
-    wheres = [(place, text) for place, text in conditions.items() if text is not None]
-    for place, text in wheres:
-        yield f"records where {condition_in_words(text)} (`where` of {place})"
-    if not wheres:
-        yield "all records"
+    yield from list(filters_in_words(bound)) or ["all records"]
     if bound.joins:
         yield "except records in which every key has an empty column"
         return
@@ -92,25 +82,18 @@ def _takes_part(bound: BoundDuplicates) -> Iterator[str]:
 
 def _groups(bound: AnyBound) -> Iterator[str]:
     rule = bound.rule
+    minimum = number_in_words(rule.minimum)
     if bound.joins:
-        yield f"{_number(rule.minimum)} or more records that equal keys connect, directly or through other records"
+        yield f"{minimum} or more records that equal keys connect, directly or through other records"
         yield f"a value that more than {rule.max_shared:,} records share connects no records"
     else:
-        yield f"{_number(rule.minimum)} or more records that are equal in {_all(bound)}"
+        yield f"{minimum} or more records that are equal in {_all(bound)}"
     if rule.span:
         yield f"of these, {_span(rule)}"
     if rule.repeats:
         column = name_in_words(rule.repeats)
         yield f"of these, the n-th in one {column} with the n-th in another {column}"
-    if rule.distinct:
-        yield f"only groups with two or more different values in {name_in_words(rule.distinct)}"
-    if rule.having:
-        yield f"only groups where {group_in_words(rule.having)}"
-    if rule.listed:
-        yield f"except pairs of records that dataset {rule.listed.dataset} lists as different"
-    elif rule.except_pairs:
-        pairs = len(rule.except_pairs)
-        yield f"except {pairs:,} {'pair' if pairs == 1 else 'pairs'} of records known to be different"
+    yield from conditions_in_words(rule)
     if "max_share" in rule.model_fields_set and rule.max_share < 1:
         yield f"the rule fails if groups hold more than {100 * rule.max_share:g} % of the records, and over {FEW:,}"
 
@@ -141,7 +124,3 @@ def _span(rule: DuplicatesRule) -> str:
 def _any(columns: Sequence[str]) -> str:
     names = [name_in_words(column) for column in dict.fromkeys(columns)]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
-
-
-def _number(number: int) -> str:
-    return "two" if number == 2 else f"{number:,}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rules.expressions.words import condition_in_words, group_in_words, name_in_words
-from rules.groups.keeper import criteria_in_words, kept_in_words
+from rules.binding.words import conditions_in_words, filters_in_words, kept_of_several, number_in_words
+from rules.expressions.words import name_in_words
+from rules.groups.keeper import kept_in_words
 from rules.kinds.similar.rule import SimilarRule
 
 if TYPE_CHECKING:
@@ -36,40 +37,24 @@ def _compares(rule: SimilarRule) -> Iterator[str]:
 
 def _takes_part(bound: BoundSimilar, dataset: str) -> Iterator[str]:
     side = next(side for side in bound.sides if side.relation.dataset == dataset)
-    conditions = {f"dataset {dataset}": side.relation.where, "the rule": side.where}
-    wheres = [(place, text) for place, text in conditions.items() if text is not None]
+    wheres = list(filters_in_words(side))
     of = f"{dataset}: " if len(bound.sides) > 1 else ""
-    for place, text in wheres:
-        yield f"{of}records where {condition_in_words(text)} (`where` of {place})"
-    yield f"{of}{'all records' if not wheres else 'of these, all'} except those in which every compared column is empty"
+    yield from (f"{of}{sentence}" for sentence in wheres)
+    yield f"{of}{'of these, all' if wheres else 'all records'} except those in which every compared column is empty"
 
 
 def _groups(rule: SimilarRule) -> Iterator[str]:
     threshold = f" with a probability of {(100 * rule.threshold).normalize():f} % or more" if rule.threshold else ""
-    yield f"{_number(rule.minimum)} or more records that are probably the same{threshold}"
+    yield f"{number_in_words(rule.minimum)} or more records that are probably the same{threshold}"
     if rule.one_to_one:
         yield "pairs of one record of each dataset; a record is in one pair at most"
-    if rule.distinct:
-        yield f"only groups with two or more different values in {name_in_words(rule.distinct)}"
-    if rule.having:
-        yield f"only groups where {group_in_words(rule.having)}"
-    if rule.listed:
-        yield f"except pairs of records that dataset {rule.listed.dataset} lists as different"
-    elif rule.except_pairs:
-        pairs = len(rule.except_pairs)
-        yield f"except {pairs:,} {'pair' if pairs == 1 else 'pairs'} of records known to be different"
+    yield from conditions_in_words(rule)
 
 
 def _keeps(bound: BoundSimilar) -> str:
     if len(bound.sides) == 1:
         return kept_in_words(bound.keep, bound.schema, bound.sides[0].relation.id)
-    criteria = criteria_in_words(bound.keep, bound.schema)
-    criteria.append(f"the {'one' if criteria else 'record'} of {bound.rule.dataset}, then the one with the smallest id")
-    return ", then ".join(criteria)
-
-
-def _number(count: int) -> str:
-    return "two" if count == 2 else f"{count:,}"
+    return kept_of_several(bound.keep, bound.schema, bound.rule.dataset)
 
 
 def _listed(columns: Mapping[str, object]) -> str:
