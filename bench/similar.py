@@ -256,7 +256,7 @@ def measure(name: str) -> None:
         records = Records.of(labelled.tables, labelled.settings)
         matching = Matching(records, labelled.settings)
         if estimated:
-            model = matching.estimate()
+            model = matching.estimate().model
             learnt = time.perf_counter()
             fresh = Matching(records, labelled.settings, model)
         else:

@@ -97,6 +97,16 @@ def _scalars(node: Node, path: Sequence[str]) -> Iterator[ScalarNode]:
             yield inner
 
 
+def file_settings(node: Node, kinds: Mapping[str, str] = KINDS) -> tuple[str, ...]:
+    """Return the settings of a rule's kind that may name a file with their content; none for an unknown kind."""
+    kind = node.entries.get("kind") if isinstance(node, MapNode) else None
+    name = kind.node.text if kind is not None and isinstance(kind.node, ScalarNode) else None
+    if name is None or name not in kinds:
+        return ()
+    settings: type[Rule] = resolve_name(kinds[name]).Settings
+    return settings.file_settings
+
+
 def _kind(entry: Entry, subject: str, kinds: Mapping[str, str]) -> tuple[type[Rule] | None, list[Mistake]]:
     assert isinstance(entry.node, MapNode)  # noqa: S101 - the caller looked
     setting = entry.node.entries.get("kind")

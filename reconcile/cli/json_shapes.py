@@ -28,6 +28,11 @@ SHAPES: Mapping[str, str] = {
         '"rules": [{"rule", "key", "groups", "records", "groups_as_written"}], "remarks"}], '
         '"skipped": [{"dataset", "reason"}]}'
     ),
+    "learn": (
+        '{"rule", "file", "written", "records", "matches", "judged", "thin", '
+        '"now" and "learnt": {"threshold", "pairs", "precision", "recall"}, "curve": [...], '
+        '"levels": [{"column", "words", "match", "random", "weight", "now"}], "yaml"}'
+    ),
     "version": '{"version"}',
     "status": (
         '{"needs_attention", "findings": {severity: number}, "at_risk", '

@@ -39,7 +39,7 @@ from rules.document.reading import ModelReader, known_keys, name_problem, wants_
 from rules.document.tree import Entry, ListNode, MapNode, Node, ScalarNode, locate, walk
 from rules.expressions import parse
 from rules.kinds.base import DatasetFacts, Rule
-from rules.loader import expression_problems, load_rule, lookup_places
+from rules.loader import expression_problems, file_settings, load_rule, lookup_places
 
 FILE_NAME = "reconcile.yaml"
 DEFAULT_JOB = "default"
@@ -310,6 +310,9 @@ class _Loading:
             return None
         entry = self.sections["rules"][name]
         try:
+            if not self.sections.use_files(name, file_settings(entry.node, Kinds("rules"))):
+                return None
+            entry = self.sections["rules"][name]
             rule, problems = load_rule(name, entry, Kinds("rules"), Kinds("normalisers"), Kinds("actions"))
         except (ImportError, AttributeError) as error:
             self.sections.tell(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from reconcile.config.settings import TopSettings
 from rules.document.mistakes import Mistake, Position, short
 from rules.document.reading import known_keys, not_yet, unknown_key
 from rules.document.tree import Entry, ListNode, MapNode, Node, ParsedFile, ScalarNode, parse, read, walk
-from rules.presets.preset import Preset, preset
+from rules.presets.preset import preset
 from rules.presets.using import named_preset, resolved, uses_preset
 
 SECTIONS = ("sources", "datasets", "rules", "jobs", "channels")
@@ -68,7 +68,28 @@ class Sections:
             return False
         self["rules"][name] = replace(entry, node=node)
         for file, root in self.written.items():
-            self.written[file] = _with_preset(root, entry, preset(chosen))
+            self.written[file] = _with_rule(root, entry, lambda node: resolved(node, preset(chosen))[0])
+        return True
+
+    def use_files(self, name: str, settings: Collection[str]) -> bool:
+        """Put the content of the files that settings of a rule name in place of their names, also in `written`.
+
+        Returns False for mistakes in that.
+        """
+        entry = self["rules"][name]
+        entries = entry.node.entries if isinstance(entry.node, MapNode) else {}
+        contents: dict[str, MapNode] = {}
+        for setting in settings:
+            node = entries[setting].node if setting in entries else None
+            if isinstance(node, ScalarNode) and node.text:
+                content = _content(node, setting, self)
+                if content is None:
+                    return False
+                contents[setting] = content
+        if contents:
+            self["rules"][name] = replace(entry, node=_with_contents(entry.node, contents))
+            for file, root in self.written.items():
+                self.written[file] = _with_rule(root, entry, lambda node: _with_contents(node, contents))
         return True
 
     def set_aside(self) -> None:
@@ -100,19 +121,53 @@ class Sections:
         return NOT_KEPT if any(HIDDEN in (scalar.text or "") for scalar in scalars) else None
 
 
-def _with_preset(root: MapNode, rule: Entry, chosen: Preset) -> MapNode:
-    """Return a file as written, with the preset under the settings of that rule if the file holds it."""
+def _with_rule(root: MapNode, rule: Entry, changed: Callable[[MapNode], MapNode]) -> MapNode:
+    """Return a file as written, with that rule changed if the file holds it."""
     rules = root.entries.get("rules")
     if rules is None or not isinstance(rules.node, MapNode):
         return root
     entries = {
-        name: replace(entry, node=resolved(entry.node, chosen)[0])
+        name: replace(entry, node=changed(entry.node))
         if entry.key_at == rule.key_at and isinstance(entry.node, MapNode)
         else entry
         for name, entry in rules.node.entries.items()
     }
     section = replace(rules, node=MapNode(rules.node.at, entries))
     return MapNode(root.at, {**root.entries, "rules": section})
+
+
+def _with_contents(rule: Node, contents: Mapping[str, MapNode]) -> MapNode:
+    """Return a rule with these nodes in place of its own."""
+    assert isinstance(rule, MapNode)  # noqa: S101 - the caller looked
+    changed = {
+        key: replace(entry, node=contents[key]) if key in contents else entry for key, entry in rule.entries.items()
+    }
+    return MapNode(rule.at, changed)
+
+
+def _content(named: ScalarNode, setting: str, gathered: Sections) -> MapNode | None:
+    """Return the tree of the file that a setting names; report the mistake and return None if it cannot be read."""
+    folder, name = gathered.path.parent.resolve(), named.text or ""
+    file = (folder / name).resolve()
+    subject = f"`{setting}`: `{short(name)}`"
+    if not file.is_relative_to(folder):
+        gathered.tell(named.at, f"{subject} is outside the folder of {gathered.path.name}; name a file in it or below")
+        return None
+    try:
+        document = read(file, str(gathered.path.parent / name))
+    except FileNotFoundError:
+        gathered.tell(named.at, f"{subject} is not a file here; correct the path or remove the setting")
+        return None
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or "not a path").lower()
+        gathered.tell(named.at, f"{subject} cannot be read: {reason}; correct the path or the permissions")
+        return None
+    gathered.problems += document.problems
+    if isinstance(document.root, MapNode):
+        return None if document.problems else document.root
+    if not document.problems:
+        gathered.tell(named.at, f"{subject} is not a mapping of settings; name another file or remove the setting")
+    return None
 
 
 def gather(path: Path, environ: Mapping[str, str]) -> Sections:

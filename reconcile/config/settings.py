@@ -522,6 +522,13 @@ class Project:
         dataset = next((name for name in having if f"`{name}`" in mistake), having[0])
         return self.at_path(dataset, sentence, path, "datasets")
 
+    def file_of(self, rule: str, setting: str) -> Path | None:
+        """Return the file that a setting of a rule names, whose content it is; None if it holds its own content."""
+        entry = self.entries["rules"][rule]
+        content = locate(entry.node, (setting,), entry.key_at)
+        is_own = content.path != (setting,) or content.node.at.file == content.key_at.file
+        return None if is_own else Path(content.node.at.file)
+
     def _is_written(self, section: str, name: str, path: tuple[str, ...]) -> bool:
         entry = self.entries.get(section, {}).get(name)
         return entry is not None and locate(entry.node, path, entry.key_at).path == path

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, SkipValidation, WithJsonSchema
 
 from rules.cleaning import APPROVAL_SCHEMA, ApprovalPolicy, Clean, Limits, parse_approval, parse_expiry
+from rules.document.mistakes import RuleError
 from rules.examples.example import SCHEMA as EXAMPLES_SCHEMA
 from rules.examples.example import Example
 from rules.expressions import parse
@@ -48,6 +49,8 @@ class Rule(Strict):
     """Paths of further settings that each name a dataset to read; `a.b` is b inside a."""
     expressions: ClassVar[Mapping[str, Callable[[str], object]]] = {"where": parse}
     """Settings that hold an expression, or a mapping of them, with the function that parses it; `a.b` is b inside a."""
+    file_settings: ClassVar[tuple[str, ...]] = ()
+    """Settings whose value may be the path of a file that holds it, from the folder of the configuration."""
     roles: ClassVar[Mapping[str, str]] = {"keep": "keeper", "surplus": "surplus"}
     """The words for the records of a group in `expect` of an example, and the role that each of them names."""
     name: str = Field(exclude=True)
@@ -167,6 +170,15 @@ class Rule(Strict):
         Only a rule that `joins` does; the others find such pairs, and tracking settles them.
         """
         return self
+
+    def learning(self, precision: float) -> Self:  # noqa: ARG002 - for kinds with weights
+        """Return the rule for a detection that learns weights, and finds no groups.
+
+        `precision` is the share of the pairs it takes that should be right. Raises RuleError for other kinds.
+        """
+        raise RuleError(
+            f"Rule `{self.name}` is of kind `{self.kind}`, which has no weights to learn; name another rule"
+        )
 
     def recognising(self, recognition: Recognition) -> Self:  # noqa: ARG002 - for kinds that compute digests
         """Return the rule for a detection that may leave known groups unbuilt: its groups are then `PartlyBuilt`."""

@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from rules.engines.base import IdentityProblem, Skipped
 from rules.groups.group import Group
+from rules.groups.learning import Learnt
 from rules.groups.scope import Scope
 
 
@@ -41,7 +42,7 @@ class Detection:
 
     `unread_of` are the records of each dataset that were not read, because their `where` is certain to be false; they
     are counted in `read`. An incremental detection gives its `scope`: it read only records of these keys, and counts
-    only what it read.
+    only what it read. One that was to learn gives what it has `learnt`, and no groups.
     """
 
     rule: str
@@ -63,6 +64,7 @@ class Detection:
     mapped: Mapping[str, int] = field(default_factory=dict)
     scope: Scope | None = None
     unread_of: Mapping[str, int] = field(default_factory=dict)
+    learnt: Learnt | None = None
 
     @property
     def unread(self) -> int:

@@ -62,7 +62,8 @@ class FittedSimilar(FittedRule[BoundSimilar]):
         most = sum(map(taking_part, tallies.values()))
         with no_collections():
             grouping = SimilarGrouping(bound, slot, tuple(tables))
-            groups = Packed(watched(bound, most, grouping.groups()))
+            learnt = grouping.learnt()
+            groups = Packed(watched(bound, most, () if learnt is not None else grouping.groups()))
         is_one = len(bound.sides) == 1
         return Detection(
             rule=bound.rule.name,
@@ -76,6 +77,7 @@ class FittedSimilar(FittedRule[BoundSimilar]):
             read_of={} if is_one else {name: sum(tally.states.values()) for name, tally in tallies.items()},
             scanned_of={} if is_one else {name: scanned(tally) for name, tally in tallies.items()},
             identity_of={} if is_one else {name: tally.identity for name, tally in tallies.items()},
+            learnt=learnt,
         )
 
     def explain(self, records: Mapping[str, Records], slot: dt.datetime) -> Sequence[str]:

@@ -17,12 +17,16 @@ from rules.engines import answers
 from rules.engines.base import Skipped
 from rules.groups.group import DuplicateGroup, in_order
 from rules.groups.ids import identified
+from rules.groups.learning import Learnt
 from rules.kinds.similar import texts
 from rules.kinds.similar.bound import BoundSimilar, SimilarSide
 from rules.kinds.similar.clusters import Constraints
 from rules.kinds.similar.encoded import Places
 from rules.kinds.similar.evidence import evidence
+from rules.kinds.similar.learning import learn
 from rules.kinds.similar.matching import Matching
+from rules.kinds.similar.model.judged import Judged
+from rules.kinds.similar.model.model import Model
 from rules.kinds.similar.question import compared
 from rules.kinds.similar.records import Records
 from rules.kinds.similar.settings import Compared, Settings
@@ -30,11 +34,13 @@ from rules.pairs import links
 from rules.pairs.evidence import Link, LinkingValues, linking_values
 from rules.pairs.record import Record, once
 from rules.pairs.separated import SeparatedPairs
-from rules.values import Value
+from rules.values import Value, canonical_json
 
 _FEW = 8
 """Records of a group between which every probable pair is shown; of more, for each record its best ones."""
 _BEST = 2
+_MANY_RECORDS = 50_000
+"""Records whose names are looked at in one go."""
 _MANY = 200
 """Records of a group of which only the pairs with the keeper are looked at."""
 
@@ -63,7 +69,8 @@ class SimilarGrouping(SidedBuilder):
         ids = [_ids(side, table) for side, table in answers_of]
         if not rule.one_to_one:
             tables, ids = [pa.concat_tables(tables)], [pa.chunked_array(ids)]
-        return Matching(Records.of(tables, settings, ids), settings)
+        model = None if rule.model is None else Model.of(rule.model)
+        return Matching(Records.of(tables, settings, ids), settings, model)
 
     def groups(self) -> Iterator[DuplicateGroup]:
         """Yield the groups in order."""
@@ -71,6 +78,30 @@ class SimilarGrouping(SidedBuilder):
         clusters = list(matching.clusters(Constraints(apart=self._pairs_apart())))
         records = self._records(np.concatenate(clusters) if clusters else np.zeros(0, np.int64))
         yield from in_order(group for cluster in clusters for group in self._group(cluster, records))
+
+    def learnt(self) -> Learnt | None:
+        """Return what the rule learns from the records, if it is to learn."""
+        rule = self.bound.rule
+        if rule.precision is None:
+            return None
+        return learn(rule, self.matching, rule.precision, self._judged(dict.fromkeys(rule.judged, False)))
+
+    def _judged(self, answers_of: Mapping[frozenset[tuple[str | None, str]], bool]) -> Judged:
+        """Return the judged pairs whose records are still here, each with whether they are the same."""
+        named = frozenset().union(*answers_of)
+        places: dict[tuple[str | None, str], int] = {}
+        for begin in range(0, len(self.matching.records) if named else 0, _MANY_RECORDS):
+            end = min(begin + _MANY_RECORDS, len(self.matching.records))
+            for place, record in self._records(np.arange(begin, end)).items():
+                name = (record.dataset, canonical_json(record.id))
+                if name in named:
+                    places[name] = place
+        pairs = {
+            links.pair(*(places[name] for name in names)): is_same
+            for names, is_same in answers_of.items()
+            if len(names) == 2 and all(name in places for name in names)
+        }
+        return Judged.of(pairs, self.matching.records)
 
     def _pairs_apart(self) -> frozenset[links.Pair]:
         """Return the pairs of places that the rule or people keep apart."""

@@ -16,6 +16,8 @@ from rules.kinds.similar.clusters import UNCONSTRAINED, Constraints
 from rules.kinds.similar.comparison import Comparison
 from rules.kinds.similar.encoded import Places
 from rules.kinds.similar.model import estimation
+from rules.kinds.similar.model.estimation import Estimate
+from rules.kinds.similar.model.judged import Judged
 from rules.kinds.similar.model.model import Model
 from rules.kinds.similar.model.scoring import Scoring, competing
 from rules.kinds.similar.model.screening import Screening
@@ -68,13 +70,14 @@ class Matching:
             return self.settings.threshold
         return self.scoring.model.threshold
 
-    def estimate(self) -> Model:
-        """Return the model estimated from these records, without labels."""
+    def estimate(self, judged: Judged | None = None) -> Estimate:
+        """Return the model estimated from these records, without labels but those of `judged` pairs."""
         return estimation.estimate(
             self.comparison,
             self.candidates,
             one_to_one=self.settings.one_to_one,
             expected_precision=self.settings.expected_precision,
+            judged=judged,
         )
 
     def score(self, first: Places, second: Places) -> Pairs:

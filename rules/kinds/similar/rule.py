@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
-from typing import Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, PrivateAttr, WithJsonSchema, field_validator, model_validator
 
 from rules.binding.grouped import GroupedRule
 from rules.binding.rule import DatasetFacts, SettingPath
 from rules.cleaning import Share
 from rules.document.mistakes import suggestion
+from rules.kinds.similar.model.document import ModelDocument
 from rules.kinds.similar.types import SemanticType
+
+_MODEL_SCHEMA = {"anyOf": [{"type": "string", "examples": ["models/twin-customer.yaml"]}, {"type": "object"}]}
 
 
 class SimilarRule(GroupedRule):
     """The settings of kind `similar`, described in docs/similar.md."""
 
+    file_settings: ClassVar[tuple[str, ...]] = ("model",)
     kind: Literal["similar"] = "similar"
     compare: dict[str, SemanticType] = Field(
         min_length=1, description="The columns to compare, each with what it holds: {name: name, phone: phone}."
@@ -32,6 +36,10 @@ class SimilarRule(GroupedRule):
         default=None,
         description="The least probability of a pair: 20% by default, 5% with one_to_one. More finds fewer pairs.",
     )
+    model: Annotated[ModelDocument | None, WithJsonSchema(_MODEL_SCHEMA)] = Field(
+        default=None,
+        description="The file with learnt weights, which `reconcile learn` writes; by default built-in ones.",
+    )
     one_to_one: bool = Field(
         default=False, description="With two datasets: a record has at most one partner, in the other dataset."
     )
@@ -43,6 +51,8 @@ class SimilarRule(GroupedRule):
         json_schema_extra={"default": "20%"},
         description="The largest share of all records that groups may hold; with more, the rule fails.",
     )
+
+    _precision: float | None = PrivateAttr(default=None)
 
     @field_validator("threshold")
     @classmethod
@@ -64,6 +74,15 @@ class SimilarRule(GroupedRule):
             raise ValueError("one_to_one needs two datasets; write `datasets: [first, second]`, or remove it")
         return self
 
+    @model_validator(mode="after")
+    def _compares_what_was_learnt(self) -> SimilarRule:
+        if self.model is not None and self.model.compare != self.compare:
+            raise ValueError(
+                f"model was learnt for other columns or types ({_typed(self.model.compare)}); "
+                f"remove it, then run `reconcile learn {self.name}` again"
+            )
+        return self
+
     def deciding_columns(self) -> Iterator[tuple[str, str]]:
         yield from (("compare", name) for name in self.compare)
 
@@ -79,6 +98,16 @@ class SimilarRule(GroupedRule):
         given = self.columns.get(dataset, {})
         return {given.get(name, name) for name in self.compare}
 
+    def learning(self, precision: float) -> Self:
+        rule = self.model_copy()
+        rule._precision = precision  # noqa: SLF001 - its own
+        return rule
+
+    @property
+    def precision(self) -> float | None:
+        """The precision to learn for; None if a detection finds groups. See `learning`."""
+        return self._precision
+
     @property
     def by_records(self) -> bool:
         return True
@@ -91,3 +120,7 @@ class SimilarRule(GroupedRule):
         from rules.kinds.similar.description import because  # noqa: PLC0415 - only people ask
 
         return because(self)
+
+
+def _typed(compare: Mapping[str, SemanticType]) -> str:
+    return ", ".join(f"{name}: {semantic_type.value}" for name, semantic_type in compare.items())

@@ -15,6 +15,8 @@ from rules.kinds.similar.candidates.choice import Candidates
 from rules.kinds.similar.comparison import Comparison
 from rules.kinds.similar.encoded import Levels, Places, sorted_distinct
 from rules.kinds.similar.features.base import Feature
+from rules.kinds.similar.model.curve import Curve
+from rules.kinds.similar.model.judged import Calibration, Judged
 from rules.kinds.similar.model.model import Model, Shares, builtin_shares, normalised
 from rules.kinds.similar.model.scoring import Scoring, competing, probability
 from rules.kinds.similar.records import Records
@@ -52,31 +54,63 @@ class Evidence:
     """The bits of rarity of the features that neighbours share."""
     can_match: NDArray[np.bool_]
     weight: NDArray[np.float64]
+    judged: NDArray[np.int64]
+    """The positions of the pairs that people judged,"""
+    same: NDArray[np.bool_]
+    """and whether they said that they are the same."""
+
+    def as_judged(self, matches: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probabilities with those of the judged pairs certain."""
+        certain = matches.copy()
+        certain[self.judged] = self.same
+        return certain
 
 
-def estimate(comparison: Comparison, candidates: Candidates, *, one_to_one: bool, expected_precision: float) -> Model:
-    """Return the model of these records. The same records give the same model."""
-    evidence = _gather(comparison, candidates)
+@dataclass(frozen=True)
+class Estimate:
+    """A model, with what is to be expected of it."""
+
+    model: Model
+    curve: Curve
+
+
+def estimate(
+    comparison: Comparison,
+    candidates: Candidates,
+    *,
+    one_to_one: bool,
+    expected_precision: float,
+    judged: Judged | None = None,
+) -> Estimate:
+    """Return the model of these records. The same records and judgements give the same model.
+
+    `judged` pairs count as what people said. With enough of them, the threshold and the curve follow from how often
+    the model was right about them.
+    """
+    evidence = _gather(comparison, candidates, judged or Judged.of({}, comparison.records))
     model = with_neighbours(Model.builtin(comparison.features, TWINS), comparison)
     for _ in range(ROUNDS):
-        scoring = Scoring(comparison, model)
-        matches, neighbours = _expected(scoring, evidence, one_to_one=one_to_one)
-        updated = _maximised(comparison, evidence, matches, neighbours)
-        if _distance(model, updated) < _CLOSE:
-            model = updated
-            break
+        matches, neighbours = _expected(Scoring(comparison, model), evidence, one_to_one=one_to_one)
+        matches = evidence.as_judged(matches)
+        updated = _maximised(comparison, evidence, matches, neighbours * (1 - matches))
+        is_close = _distance(model, updated) < _CLOSE
         model = updated
-    matches, _ = _expected(Scoring(comparison, model), evidence, one_to_one=one_to_one)
+        if is_close:
+            break
+    probabilities, _ = _expected(Scoring(comparison, model), evidence, one_to_one=one_to_one)
+    calibration = Calibration.of(probabilities[evidence.judged], evidence.same)
+    matches = np.where(evidence.can_match, evidence.as_judged(calibration.calibrated(probabilities)), 0.0)
     total = float(matches.sum())
     thin = None
     if total < LEAST_MATCHES:
-        thin = f"about {total:.0f} matches are too few to learn from; the built-in weights count for most"
+        thin = f"about {total:.0f} pairs of the same thing are too few to learn from"
+    taken = evidence.can_match
     if one_to_one:
-        best = _best_of_both(matches, evidence, len(comparison.records))
-        threshold = cut(matches[best], expected_precision, LEAST_ASSIGNED)
-    else:
-        threshold = cut(matches[evidence.can_match], expected_precision, LEAST)
-    return replace(model, threshold=threshold, learnt_from=total, thin=thin)
+        taken = _best_of_both(probabilities, evidence, len(comparison.records))
+    curve = Curve.of(probabilities[taken], matches[taken], total)
+    least = calibration.of_model(LEAST_ASSIGNED if one_to_one else LEAST)
+    threshold = curve.cut(expected_precision, least, MOST_CERTAIN)
+    return Estimate(replace(model, threshold=threshold, learnt_from=total, thin=thin), curve)
 
 
 def builtin(comparison: Comparison, *, one_to_one: bool) -> Model:
@@ -107,40 +141,25 @@ def _best_of_both(matches: NDArray[np.float64], evidence: Evidence, records: int
     return taken & evidence.can_match
 
 
-def cut(probabilities: NDArray[np.float64], expected_precision: float, least: float) -> float:
-    """Return the least probability, not under `least`, with which the pairs above are right as often as expected."""
-    ordered = np.sort(probabilities)[::-1]
-    if not len(ordered):
-        return max(least, 0.5)
-    precision = np.cumsum(ordered) / np.arange(1, len(ordered) + 1)
-    enough = int((precision >= expected_precision).sum())  # precision falls from pair to pair
-    if enough == len(ordered):
-        return least
-    return round(min(max(float(ordered[max(enough - 1, 0)]), least), MOST_CERTAIN), 6)
-
-
-def _gather(comparison: Comparison, candidates: Candidates) -> Evidence:
+def _gather(comparison: Comparison, candidates: Candidates, judged: Judged) -> Evidence:
     records = comparison.records
+    size = max(len(records), 1)
     first, second = candidates.first, candidates.second
     weight = np.ones(len(first))
     can_match = np.ones(len(first), dtype=bool)
     if not candidates.is_every_pair:
-        others = _random(comparison, candidates)
-        first = np.concatenate([first, others // candidates.records])
-        second = np.concatenate([second, others % candidates.records])
-        rest = (records.pairs - len(candidates)) / max(len(others), 1)
-        weight = np.concatenate([weight, np.full(len(others), rest)])
-        can_match = np.concatenate([can_match, np.zeros(len(others), dtype=bool)])
+        unseen = np.setdiff1d(judged.packed(size), candidates.packed)
+        others = np.setdiff1d(_random_pairs(records, RANDOM_PAIRS), np.concatenate([candidates.packed, unseen]))
+        first = np.concatenate([first, unseen // size, others // size])
+        second = np.concatenate([second, unseen % size, others % size])
+        rest = (records.pairs - len(candidates) - len(unseen)) / max(len(others), 1)
+        weight = np.concatenate([weight, np.ones(len(unseen)), np.full(len(others), rest)])
+        can_match = np.concatenate([can_match, np.ones(len(unseen), dtype=bool), np.zeros(len(others), dtype=bool)])
     levels = comparison.levels(first, second)
     rarities = comparison.rarities(first, second, levels).astype(np.float64)
     shared = rarities[:, list(comparison.shared)].sum(axis=1)
-    return Evidence(first, second, levels, rarities.sum(axis=1), shared, can_match, weight)
-
-
-def _random(comparison: Comparison, candidates: Candidates) -> NDArray[np.int64]:
-    """Return random pairs that are no candidates, packed."""
-    packed = _random_pairs(comparison.records, RANDOM_PAIRS)
-    return packed[~np.isin(packed, candidates.packed, assume_unique=True)]
+    of_judged, same = judged.among(first * size + second, size)
+    return Evidence(first, second, levels, rarities.sum(axis=1), shared, can_match, weight, of_judged, same)
 
 
 def _random_pairs(records: Records, size: int) -> NDArray[np.int64]:
@@ -160,7 +179,7 @@ def _random_pairs(records: Records, size: int) -> NDArray[np.int64]:
 def _expected(
     scoring: Scoring, evidence: Evidence, *, one_to_one: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the probabilities of each pair that it matches, and that it is one of neighbours."""
+    """Return the probabilities of each pair that it matches, and that it is one of neighbours if it does not."""
     bits = evidence.rarity + scoring.prior
     for number, table in enumerate(scoring.tables):
         bits += table[evidence.levels[:, number]]
@@ -174,8 +193,7 @@ def _expected(
         matches = competing(bits, evidence.first, evidence.second, len(scoring.comparison.records))
     else:
         matches = probability(bits)
-    matches = np.where(evidence.can_match, matches, 0.0)
-    return matches, neighbours * (1 - matches)
+    return np.where(evidence.can_match, matches, 0.0), neighbours
 
 
 def _maximised(

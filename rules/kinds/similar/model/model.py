@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rules.kinds.similar.features.base import Feature
-
-VERSION = 1
+from rules.kinds.similar.model.document import Features, LevelShares, ModelDocument
+from rules.kinds.similar.types import SemanticType
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,17 @@ class Shares:
     match: tuple[float, ...]
     random: tuple[float, ...]
 
-    def weights(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Return the weight in bits of the levels with these names: log2 of match over random, 0 for missing."""
-        of_level = {
-            name: float(np.log2(match / random))
-            for name, match, random in zip(self.levels, self.match, self.random, strict=True)
-        }
-        return np.asarray([0.0, *(of_level.get(name, 0.0) for name in names[1:])])
+    def weights(self, names: Sequence[str], otherwise: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Return the weight in bits of the levels with these names, the first of them `missing`.
+
+        It is log2 of match over random; `otherwise` has the weights of levels without shares, by default 0.
+        """
+        weights = np.zeros(len(names)) if otherwise is None else otherwise.copy()
+        numbers = {name: number for number, name in enumerate(names) if number}
+        for name, match, random in zip(self.levels, self.match, self.random, strict=True):
+            if name in numbers:
+                weights[numbers[name]] = float(np.log2(match / random))
+        return weights
 
 
 @dataclass(frozen=True)
@@ -55,54 +59,54 @@ class Model:
         """Return the built-in model of these features."""
         return cls({feature.name: builtin_shares(feature) for feature in features}, twins)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the model as JSON holds it."""
-        return {
-            "version": VERSION,
-            "twins": round(self.twins, 6),
-            "threshold": self.threshold,
-            "learnt_from": round(self.learnt_from, 1),
-            "thin": self.thin,
-            "features": _features(self.shares),
-            "neighbourhood": self.neighbourhood,
-            "neighbours": _features(self.neighbours),
-        }
-
     @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Model:
-        """Return the model that JSON holds. Raises ValueError for another version."""
-        if document.get("version") != VERSION:
-            raise ValueError(f"A model of version {document.get('version')} cannot be read; learn it again.")
+    def of(cls, document: ModelDocument) -> Model:
+        """Return the model that a file holds."""
         return cls(
-            _shares(document["features"]),
-            float(document["twins"]),
-            _shares(document["neighbours"]),
-            float(document["neighbourhood"]),
-            float(document.get("threshold", 0.5)),
-            float(document.get("learnt_from", 0.0)),
-            document.get("thin"),
+            _read(document.features),
+            document.twins,
+            _read(document.neighbours),
+            document.neighbourhood,
+            threshold=float(document.threshold),
+        )
+
+    def document(self, compare: Mapping[str, SemanticType]) -> ModelDocument:
+        """Return the model for a file, with rounded numbers."""
+        return ModelDocument(
+            version="1",
+            compare=dict(compare),
+            threshold=Decimal(repr(_rounded(self.threshold))),
+            twins=_rounded(self.twins),
+            neighbourhood=_rounded(self.neighbourhood),
+            features=_written(self.shares),
+            neighbours=_written(self.neighbours),
         )
 
 
-def _features(every: Mapping[str, Shares]) -> dict[str, Any]:
-    return {
-        name: {
-            level: {"match": match, "random": random}
-            for level, match, random in zip(shares.levels, shares.match, shares.random, strict=True)
-        }
-        for name, shares in every.items()
-    }
-
-
-def _shares(features: Mapping[str, Any]) -> dict[str, Shares]:
+def _read(features: Features) -> dict[str, Shares]:
     return {
         name: Shares(
             tuple(levels),
-            tuple(float(level["match"]) for level in levels.values()),
-            tuple(float(level["random"]) for level in levels.values()),
+            tuple(shares.match for shares in levels.values()),
+            tuple(shares.random for shares in levels.values()),
         )
         for name, levels in features.items()
     }
+
+
+def _written(features: Mapping[str, Shares]) -> Features:
+    return {
+        name: {
+            level: LevelShares(match=_rounded(match), random=_rounded(random))
+            for level, match, random in zip(shares.levels, shares.match, shares.random, strict=True)
+        }
+        for name, shares in features.items()
+    }
+
+
+def _rounded(number: float) -> float:
+    """Return a number with four significant digits, which is more than data can tell."""
+    return float(f"{number:.4g}")
 
 
 def builtin_shares(feature: Feature) -> Shares:

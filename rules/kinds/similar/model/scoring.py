@@ -25,25 +25,27 @@ class Scoring:
 
     @cached_property
     def tables(self) -> tuple[NDArray[np.float64], ...]:
-        """The weight of each level, by feature."""
-        return tuple(
-            self.model.shares.get(feature.name, builtin_shares(feature)).weights(
-                [level.name for level in feature.levels]
-            )
-            for feature in self.comparison.features
-        )
+        """The weight of each level, by feature; what the model does not have is built in."""
+        tables = []
+        for feature, names in zip(self.comparison.features, self._names, strict=True):
+            builtin = builtin_shares(feature).weights(names)
+            own = self.model.shares.get(feature.name)
+            tables.append(builtin if own is None else own.weights(names, builtin))
+        return tuple(tables)
 
     @cached_property
     def neighbour_tables(self) -> dict[int, NDArray[np.float64]]:
         """The weight of each level for neighbours against random pairs, by feature of those that they share."""
         features = self.comparison.features
         return {
-            number: self.model.neighbours[features[number].name].weights(
-                [level.name for level in features[number].levels]
-            )
+            number: self.model.neighbours[features[number].name].weights(self._names[number], self.tables[number])
             for number in self.comparison.shared
             if features[number].name in self.model.neighbours
         }
+
+    @cached_property
+    def _names(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(tuple(level.name for level in feature.levels) for feature in self.comparison.features)
 
     @cached_property
     def nearness(self) -> float:
@@ -91,6 +93,14 @@ def probability(bits: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the probability of log odds in bits."""
     result: NDArray[np.float64] = 1 / (1 + np.exp2(-np.clip(bits, -MOST, MOST)))
     return result
+
+
+def log_odds(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the log odds of probabilities in bits."""
+    least = 2.0**-MOST
+    limited = np.clip(probabilities, least, 1 - least)
+    bits: NDArray[np.float64] = np.log2(limited / (1 - limited))
+    return bits
 
 
 def competing(bits: NDArray[np.float64], first: Places, second: Places, records: int) -> NDArray[np.float64]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from decimal import Decimal
 
 import numpy as np
@@ -39,7 +38,7 @@ def test_twins_are_found_with_built_in_and_with_estimated_weights(learnt: bool):
     """One typo in any column hides no twin, and no two persons are taken for one."""
     table = people(400, 60)
 
-    model = matching(table).estimate() if learnt else None
+    model = matching(table).estimate().model if learnt else None
 
     assert together(matching(table, model), table) == [[person, person] for person in range(60)]
 
@@ -53,7 +52,7 @@ def test_the_order_of_records_changes_nothing(seed: int):
 
     first, second = (matching(each) for each in (table, shuffled))
 
-    assert first.estimate() == second.estimate()
+    assert first.estimate().model == second.estimate().model
     assert together(first, table, "row") == together(second, shuffled, "row")
     for ours, theirs in zip(first.pairs(), second.pairs(), strict=True):
         assert np.array_equal(ours.weights, theirs.weights)
@@ -64,7 +63,7 @@ def test_chunks_of_a_table_change_nothing():
     chunked = pa.concat_tables([table.slice(0, 7), table.slice(7, 100), table.slice(107)])
 
     assert together(matching(chunked), chunked, "row") == together(matching(table), table, "row")
-    assert matching(chunked).estimate() == matching(table).estimate()
+    assert matching(chunked).estimate().model == matching(table).estimate().model
 
 
 def test_no_pair_above_the_threshold_is_dropped_early():
@@ -76,22 +75,6 @@ def test_no_pair_above_the_threshold_is_dropped_early():
 
     every = engine.score(engine.candidates.first, engine.candidates.second)
     assert at_least == int((every.bits >= engine.minimum).sum()) > 0
-
-
-def test_a_model_survives_its_file():
-    table = people(150, 30)
-    model = matching(table).estimate()
-
-    reread = Model.from_json(json.loads(json.dumps(model.as_json())))
-
-    assert together(matching(table, reread), table) == together(matching(table, model), table)
-
-
-def test_a_model_of_another_version_is_refused():
-    document = matching(people(20, 5)).estimate().as_json() | {"version": 99}
-
-    with pytest.raises(ValueError, match="version 99"):
-        Model.from_json(document)
 
 
 def test_weights_of_the_reasons_add_up_to_the_score():
@@ -174,7 +157,7 @@ def test_few_records_are_compared(size: int):
     engine = matching(table)
 
     assert list(engine.clusters()) == []
-    assert engine.estimate().thin is not None
+    assert engine.estimate().model.thin is not None
 
 
 def test_three_records_hold_a_twin():

@@ -40,7 +40,7 @@ def test_transfers_find_their_partner_once():
     by = Settings.of(COMPARE, right={"memo": "text"}, one_to_one=True)
     records = Records.of([left, right], by)
 
-    model = Matching(records, by).estimate()
+    model = Matching(records, by).estimate().model
     pairs = [records.rows[cluster].tolist() for cluster in Matching(records, by, model).clusters()]
 
     memos = left["memo"].to_pylist()
