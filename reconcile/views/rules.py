@@ -25,6 +25,7 @@ from reconcile.views.today import DAYS, Days, Sums, by_day, money_in_words, sums
 
 if TYPE_CHECKING:
     from reconcile.app import Application
+    from rules.groups.learning import Weights
     from rules.kinds.base import Rule
 
 _CONFIRMED = (State.APPROVED, State.CLEANING, State.PARTLY, State.CLEANED, State.HANDLED)
@@ -40,6 +41,8 @@ _TRY = "To see it, change a copy of the configuration and compare: `reconcile di
 _JUDGED_BY = 500
 _RELEASES = 20
 _RUNS = 20
+_LEARNT = ("model",)
+"""Settings with many numbers, which the page draws."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,8 @@ class RuleDetail:
     changes: Sequence[RuleChange]
     days: Days
     latest: tuple[str, Outcome] | None
+    weights: Weights | None = None
+    """Its learnt weights, if it has some; the definition leaves them out."""
 
 
 def listed(application: Application) -> list[RuleView]:
@@ -145,7 +150,8 @@ def detail(application: Application, name: str) -> RuleDetail:
         view = _advised(application, tx, _Sums.of(tx, name).view(application, application.project.rules[name]))
         changes = _changes(tx, name)
         latest = _latest(tx, name)
-    return RuleDetail(view, changes[0].definition if changes else "", changes, days, latest)
+    weights = application.project.rules[name].weights
+    return RuleDetail(view, changes[0].definition if changes else "", changes, days, latest, weights)
 
 
 @dataclass(frozen=True)
@@ -227,7 +233,10 @@ def _changes(tx: Transaction, name: str) -> list[RuleChange]:
 
 def _definition(config: Mapping[str, Any], name: str) -> str:
     rule = (config.get("rules") or {}).get(name)
-    return "" if rule is None else yaml.safe_dump({name: rule}, sort_keys=False, allow_unicode=True, width=100)
+    if rule is None:
+        return ""
+    rule = {key: "…" if key in _LEARNT and isinstance(value, dict) else value for key, value in rule.items()}
+    return yaml.safe_dump({name: rule}, sort_keys=False, allow_unicode=True, width=100)
 
 
 def _latest(tx: Transaction, name: str) -> tuple[str, Outcome] | None:

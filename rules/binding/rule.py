@@ -20,6 +20,7 @@ from rules.normalise.times import PERIODS
 
 if TYPE_CHECKING:  # a configuration is read without the engines
     from rules.groups.group import Difference
+    from rules.groups.learning import Weights
     from rules.groups.recognised import Recognition
     from rules.pairs.evidence import JudgedPairs
 
@@ -179,6 +180,11 @@ class Rule(Strict):
         raise RuleError(
             f"Rule `{self.name}` is of kind `{self.kind}`, which has no weights to learn; name another rule"
         )
+
+    @property
+    def weights(self) -> Weights | None:
+        """The learnt weights that it names, if it does."""
+        return None
 
     def recognising(self, recognition: Recognition) -> Self:  # noqa: ARG002 - for kinds that compute digests
         """Return the rule for a detection that may leave known groups unbuilt: its groups are then `PartlyBuilt`."""

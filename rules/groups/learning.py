@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -29,6 +29,18 @@ class Expected:
     pairs: int
     precision: float
     recall: float
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The learnt weights of a rule in bits, by column and level of agreement.
+
+    `expected` is what was to be expected of thresholds when they were learnt.
+    """
+
+    threshold: float
+    columns: Mapping[str, Mapping[str, float]]
+    expected: Sequence[Expected]
 
 
 @dataclass(frozen=True)

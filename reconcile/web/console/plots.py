@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reconcile.views.today import Days
+from rules.groups.learning import Weights
 
 WIDTH, HEIGHT = 720, 120
 _CLASSES = "abcde"
 _TICKS = 4
+_FEWEST_POINTS = 3
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,30 @@ class Plot:
     ticks: Sequence[str]
     series: Sequence[tuple[str, str]]
     largest: int
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Points of lines, as SVG has them, and where the chosen threshold stands. `ticks` are thresholds."""
+
+    precision: str
+    recall: str
+    chosen: float
+    ticks: Sequence[str]
+
+
+def curves(weights: Weights) -> Curves | None:
+    """Return precision and recall over thresholds; None if the file of the weights does not have them."""
+    points = weights.expected
+    if len(points) < _FEWEST_POINTS:
+        return None
+    step = WIDTH / (len(points) - 1)
+    lines = [
+        " ".join(f"{place * step:.1f},{HEIGHT - 4 - share * (HEIGHT - 8):.1f}" for place, share in enumerate(shares))
+        for shares in ([each.precision for each in points], [each.recall for each in points])
+    ]
+    after = next((place for place, each in enumerate(points) if each.threshold >= weights.threshold), len(points) - 1)
+    return Curves(*lines, round(after * step, 1), [f"{100 * each.threshold:g} %" for each in points])
 
 
 def stacked(days: Days) -> Plot:

@@ -39,7 +39,8 @@ def _rules(context: WebContext) -> Sequence[rules.RuleView]:
 def rule_page(visit: Viewer, rule: str) -> Response:
     with visit.context.application() as application:
         detail = rules.detail(application, rule)
-    return page(visit, "rule.html", "/rules", rule=detail, plot=plots.stacked(detail.days))
+    curves = None if detail.weights is None else plots.curves(detail.weights)
+    return page(visit, "rule.html", "/rules", rule=detail, plot=plots.stacked(detail.days), curves=curves)
 
 
 @router.get("/effects")

@@ -27,7 +27,8 @@ def learn(rule: SimilarRule, matching: Matching, precision: float, judged: Judge
     """Return the model of these records. `matching` scores them with the model that the rule has now."""
     settings = replace(matching.settings, expected_precision=precision)
     estimate = replace(matching, settings=settings).estimate(judged)
-    document = estimate.model.document(rule.compare)
+    curve = [_expected(estimate.curve, threshold) for threshold in THRESHOLDS]
+    document = estimate.model.document(rule.compare, curve)
     learnt = replace(matching, settings=replace(settings, threshold=None), model=Model.of(document))
     heading = _HEADING.format(rule=rule.name, records=len(matching.records), judged=len(judged))
     return Learnt(
@@ -39,7 +40,7 @@ def learn(rule: SimilarRule, matching: Matching, precision: float, judged: Judge
         judged=len(judged),
         at=_expected(estimate.curve, float(document.threshold)),
         at_now=_of_current(matching, learnt, estimate.curve.total),
-        curve=[_expected(estimate.curve, threshold) for threshold in THRESHOLDS],
+        curve=curve,
         levels=list(_levels(document, learnt, matching)),
         thin=estimate.model.thin,
     )

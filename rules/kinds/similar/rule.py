@@ -12,6 +12,7 @@ from rules.binding.grouped import GroupedRule
 from rules.binding.rule import DatasetFacts, SettingPath
 from rules.cleaning import Share
 from rules.document.mistakes import suggestion
+from rules.groups.learning import Weights
 from rules.kinds.similar.model.document import ModelDocument
 from rules.kinds.similar.types import SemanticType
 
@@ -107,6 +108,10 @@ class SimilarRule(GroupedRule):
     def precision(self) -> float | None:
         """The precision to learn for; None if a detection finds groups. See `learning`."""
         return self._precision
+
+    @property
+    def weights(self) -> Weights | None:
+        return None if self.model is None else self.model.weights()
 
     @property
     def by_records(self) -> bool:

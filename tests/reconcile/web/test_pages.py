@@ -14,6 +14,7 @@ from reconcile.findings.states import PlanState
 from reconcile.people import tokens
 from reconcile.store import slots, tables
 from reconcile.store import users as stored_users
+from tests.rules.kinds.similar.people import people
 from tests.support.web import PASSWORD, PII, Site, cheap_hashes, site_of
 from tests.support.world import Kept, World
 
@@ -130,6 +131,29 @@ def test_a_rule_shows_its_definition_its_numbers_and_when_people_mostly_reject_i
     assert listed["seconds_to_decision"] >= 0
     assert "People rejected 4 of 4" in shop.world.command("rules").out
     assert browser.get("/rules/nobody").status == 404
+
+
+@pytest.mark.slow
+def test_a_rule_draws_its_learnt_weights_and_what_to_expect_of_thresholds(tmp_path: Path) -> None:
+    table = people(150, 50).to_pydict()
+    names = [f"{first} {last}" for first, last in zip(table["first"], table["last"], strict=True)]
+    world = World.at(tmp_path / "w", *((n, *row) for n, row in enumerate(zip(table["email"], names, strict=True))))
+    twins = {"kind": "similar", "dataset": "customers", "compare": {"name": "name", "email": "email"}}
+    world.config["rules"] = {"twins": {**twins, "max_share": "90%"}}
+    world.write()
+    assert world.command("learn", "twins", "--write").code == 0
+    world.config["rules"]["twins"]["model"] = "models/twins.yaml"
+    world.write()
+    world.run()
+
+    with site_of(world) as site:
+        page = site.browser("vic").get("/rules/twins")
+
+    assert "Learnt weights" in page.text
+    assert len(re.findall(r'<polyline class="line [ab]" points="[0-9., ]+"', page.body.decode())) == 2
+    assert re.search(r"Threshold Pairs Right Of all right 5 % [0-9,]+ [0-9.]+ % [0-9.]+ %", page.text)
+    assert re.search(r"email different -[0-9.]+", page.text)
+    assert "model: …" in page.text
 
 
 def test_effects_show_what_is_in_quarantine_and_what_is_paused(shop: Site) -> None:

@@ -6,11 +6,13 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
 from rules.cleaning import Share
+from rules.groups.learning import Expected, Weights
 from rules.kinds.similar.types import SemanticType
 from rules.models import Strict
 
@@ -31,6 +33,15 @@ class LevelShares(Strict):
     random: Annotated[float, AfterValidator(_of_pairs)]
 
 
+class ExpectedShares(Strict):
+    """What to expect of a threshold: pairs, the share of them that is right, and of all right ones."""
+
+    threshold: Share
+    pairs: int = Field(ge=0)
+    precision: Share
+    recall: Share
+
+
 Features = dict[str, dict[str, LevelShares]]
 
 
@@ -44,6 +55,8 @@ class ModelDocument(Strict):
     neighbourhood: float = Field(default=0, ge=0)
     features: Features
     neighbours: Features = Field(default_factory=dict)
+    expected: tuple[ExpectedShares, ...] = Field(default=(), exclude=True)
+    """For people; it decides about no pair."""
 
     def text(self, heading: str) -> str:
         """Return the file, with the weight of each level, in bits, as a comment. `heading` is its first comment."""
@@ -53,7 +66,7 @@ class ModelDocument(Strict):
         yield f"version: {self.version}"
         yield "compare:"
         yield from (f"  {_key(name)}: {semantic_type.value}" for name, semantic_type in self.compare.items())
-        yield f"threshold: {(100 * self.threshold).normalize():f}%"
+        yield f"threshold: {_percent(self.threshold)}"
         yield f"twins: {self.twins!r}  # twins that a record has on average"
         yield "features:"
         yield from _feature_lines(self.features)
@@ -61,14 +74,41 @@ class ModelDocument(Strict):
             yield f"neighbourhood: {self.neighbourhood!r}  # neighbours that a record has on average"
             yield "neighbours:"
             yield from _feature_lines(self.neighbours)
+        if self.expected:
+            yield "expected:  # what to expect of other thresholds"
+            yield from map(_expected_line, self.expected)
+
+    def weights(self) -> Weights:
+        """Return the weights for people."""
+        columns = {
+            name: {level: _weight(shares) for level, shares in levels.items()} for name, levels in self.features.items()
+        }
+        expected = [
+            Expected(float(line.threshold), line.pairs, float(line.precision), float(line.recall))
+            for line in self.expected
+        ]
+        return Weights(float(self.threshold), columns, expected)
 
 
 def _feature_lines(features: Features) -> Iterator[str]:
     for name, levels in features.items():
         yield f"  {_key(name)}:"
         for level, shares in levels.items():
-            weight = math.log2(shares.match / shares.random)
-            yield f"    {_key(level)}: {{match: {shares.match!r}, random: {shares.random!r}}}  # {weight:+.1f}"
+            numbers = f"match: {shares.match!r}, random: {shares.random!r}"
+            yield f"    {_key(level)}: {{{numbers}}}  # {_weight(shares):+.1f}"
+
+
+def _expected_line(line: ExpectedShares) -> str:
+    shares = f"precision: {_percent(line.precision)}, recall: {_percent(line.recall)}"
+    return f"  - {{threshold: {_percent(line.threshold)}, pairs: {line.pairs}, {shares}}}"
+
+
+def _weight(shares: LevelShares) -> float:
+    return math.log2(shares.match / shares.random)
+
+
+def _percent(share: Decimal) -> str:
+    return f"{(100 * share).normalize():f}%"
 
 
 def _key(name: str) -> str:

@@ -9,9 +9,12 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
+from rules.groups.learning import Expected
 from rules.kinds.similar.features.base import Feature
-from rules.kinds.similar.model.document import Features, LevelShares, ModelDocument
+from rules.kinds.similar.model.document import ExpectedShares, Features, LevelShares, ModelDocument
 from rules.kinds.similar.types import SemanticType
+
+_LEAST_RECALL = 0.0001
 
 
 @dataclass(frozen=True)
@@ -70,16 +73,26 @@ class Model:
             threshold=float(document.threshold),
         )
 
-    def document(self, compare: Mapping[str, SemanticType]) -> ModelDocument:
-        """Return the model for a file, with rounded numbers."""
+    def document(self, compare: Mapping[str, SemanticType], expected: Sequence[Expected] = ()) -> ModelDocument:
+        """Return the model for a file, with rounded numbers, and what to expect of thresholds."""
         return ModelDocument(
             version="1",
             compare=dict(compare),
-            threshold=Decimal(repr(_rounded(self.threshold))),
+            threshold=_share(self.threshold),
             twins=_rounded(self.twins),
             neighbourhood=_rounded(self.neighbourhood),
             features=_written(self.shares),
             neighbours=_written(self.neighbours),
+            expected=[
+                ExpectedShares(
+                    threshold=_share(line.threshold),
+                    pairs=line.pairs,
+                    precision=_share(line.precision),
+                    recall=_share(line.recall),
+                )
+                for line in expected
+                if line.pairs and line.recall >= _LEAST_RECALL
+            ],
         )
 
 
@@ -102,6 +115,10 @@ def _written(features: Mapping[str, Shares]) -> Features:
         }
         for name, shares in features.items()
     }
+
+
+def _share(number: float) -> Decimal:
+    return Decimal(repr(_rounded(number)))
 
 
 def _rounded(number: float) -> float:
