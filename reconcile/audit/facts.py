@@ -1,8 +1,8 @@
 """Digests of the state, which commit the audit log to it: the columns covered, and those that verify cannot check.
 
-A *thing* is a finding, a plan, the counters of a limit, a rule, or a user, with all its rows. Its digest is an HMAC
-under the store's key over those rows as stored. The table `facts` holds the digest of each thing; an audit entry of the
-same transaction records every change of one as [kind, name, digest before, digest after].
+A *thing* is a finding, a plan, the counters of a limit, a rule, a user, or a judged pair, with all its rows. Its digest
+is an HMAC under the store's key over those rows as stored. The table `facts` holds the digest of each thing; an audit
+entry of the same transaction records every change of one as [kind, name, digest before, digest after].
 
 `NOT_COVERED` says what every other column holds, in words for people: a test compares both with the schema.
 """
@@ -20,12 +20,17 @@ from reconcile.store.bulk import StoredRows
 from reconcile.store.evidence import Covered
 from rules.values.compact import encoder
 
-FINDING, PLAN, LIMITS, RULE, USER = "finding", "plan", "limits", "rule", "user"
+FINDING, PLAN, LIMITS, RULE, USER, PAIR = "finding", "plan", "limits", "rule", "user", "pair"
 CHUNK = 500
 
 Changed = tuple[str, str, str | None, str | None]
 """Kind, name, the digest before (None: not recorded) and after (None: deleted)."""
 
+
+_JUDGED = (
+    *("rule", "record_a", "record_b", "values_a", "values_b", "decided_by", "decided_at", "note"),
+    "decision",
+)
 
 KINDS: Mapping[str, tuple[Covered, ...]] = {
     FINDING: (
@@ -51,11 +56,12 @@ KINDS: Mapping[str, tuple[Covered, ...]] = {
             "not_same",
             "finding",
             (
-                *("rule", "record_a", "record_b", "values_a", "values_b", "decided_by", "decided_at", "note"),
-                "decision",
+                *_JUDGED,
+                *("pair", "kind", "dataset"),  # null: only a pair that was judged by itself has them
             ),
         ),
     ),
+    PAIR: (Covered("not_same", "pair", (*_JUDGED, "kind", "dataset")),),
     PLAN: (
         Covered(
             "plans",
@@ -147,6 +153,7 @@ NOT_COVERED: Mapping[str, str | Mapping[str, str]] = {
     "targets": "the cleaned databases",  # each holds the same number and is compared before a run cleans there
     "notified": "messages",
     "troubles": "trouble",
+    "uncertain_pairs": _RUNS,
     "unchanged_runs": _RUNS,
     "watches": "files seen",
     "watermarks": _RUNS,

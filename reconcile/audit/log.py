@@ -329,7 +329,7 @@ def subject_of(store: Store, subject: str) -> str:
 
 def _about(body: Mapping[str, Any]) -> Iterator[Named]:
     """The things that an entry is about, as its body names them."""
-    for key, kind in (("finding", facts.FINDING), ("plan", facts.PLAN), ("user", facts.USER)):
+    for key, kind in (("finding", facts.FINDING), ("plan", facts.PLAN), ("user", facts.USER), ("pair", facts.PAIR)):
         name = _name(body, key)
         if name is not None:
             yield kind, name

@@ -404,5 +404,6 @@ _CONTENTS = {
     facts.PLAN: "its rows, before-images, approvals, operations or use of limits were changed outside Reconcile",
     facts.LIMITS: "its counters, or the stop of its cleaning, were changed outside Reconcile",
     facts.USER: "the role, password or tokens were changed outside Reconcile",
+    facts.PAIR: "what a person judged was changed outside Reconcile",
     facts.RULE: "its first run or its definition was changed outside Reconcile",
 }

@@ -129,7 +129,9 @@ def _forget_decisions(tx: Transaction, finding: Finding) -> int:
     """Forget what people decided about the finding's records, also in findings that it took in; return the pairs."""
     records = judgements.present(tx, finding.id)
     taken_in = finding_memory.decided_within(tx, finding.id, records)
-    log.touch(tx, facts.FINDING, [*judgements.judged_among(tx, records), finding.id, *taken_in])
+    judged = judgements.judged_among(tx, records)
+    log.touch(tx, facts.FINDING, [*judged.findings, finding.id, *taken_in])
+    log.touch(tx, facts.PAIR, judged.pairs)
     for name in (finding.id, *taken_in):
         finding_memory.settle(tx, name, None)
         finding_states.forget_decision(tx, name)
@@ -176,7 +178,9 @@ def _settle(
             return _unchanged(finding)
         _check(finding, event, state.value, seen)
         effects.void(tx, [finding.id], reason=f"{state.value} by {actor}", by=actor)
-        log.touch(tx, facts.FINDING, judgements.judged_before(tx, [finding.id]))
+        judged = judgements.judged_before(tx, [finding.id])
+        log.touch(tx, facts.FINDING, judged.findings)
+        log.touch(tx, facts.PAIR, judged.pairs)
         pairs = judgements.judge(tx, [finding.id], by=actor, note=note, are_handled=state is State.HANDLED)
         finding_memory.settle(tx, finding.id, tx.now)
         finding_states.settle_values(tx, finding.id, state)

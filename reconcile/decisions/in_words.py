@@ -86,6 +86,7 @@ def became(request: DecisionRequest, result: DecisionResult) -> str:
 
 _BECAME = {
     "dismiss": "dismissed",
+    "split": "split",
     "handle": "handled",
     "snooze": "snoozed",
     "reopen": "reopened",

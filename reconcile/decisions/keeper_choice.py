@@ -70,7 +70,7 @@ def keep(
     if finding.form != DUPLICATE or finding.keeper is None:
         raise NoKeeper(finding)
     keeper.check(finding, seen)
-    member = partial(_member, decisions, finding, sees_personal=sees_personal)
+    member = partial(member_of, decisions, finding, sees_personal=sees_personal)
     kept = _by(decisions, finding, member(record)) if record or not values else None
     givers = {
         column: member(giver) if any(giver) else None for column, giver in _whole(rule, finding, values or {}).items()
@@ -105,13 +105,15 @@ def _by(decisions: Proposing, finding: Finding, member: FindingMember) -> Findin
     return replace(member, chosen_by=None if is_by_rule else decisions.actor)
 
 
-def _member(decisions: Proposing, finding: Finding, record: Sequence[str], *, sees_personal: bool) -> FindingMember:
-    """Return the member that the person names."""
+def member_of(
+    decisions: Proposing, finding: Finding, record: Sequence[str], *, sees_personal: bool, purpose: str = "to keep"
+) -> FindingMember:
+    """Return the member that the person names. Raises RecordUnknown."""
     members = named(finding, record, decisions.store.key) if sees_personal else _as_shown(decisions, finding, record)
     if len(members) != 1:
         problem = f"Several records of {finding.id} have that id." if members else f"{finding.id} has no such record."
         names = _names(decisions, finding, finding.members)
-        raise RecordUnknown(finding, names, problem if record else f"Name the record of {finding.id} to keep.")
+        raise RecordUnknown(finding, names, problem if record else f"Name the record of {finding.id} {purpose}.")
     return members[0]
 
 

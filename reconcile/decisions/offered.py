@@ -10,10 +10,14 @@ from reconcile.findings.states import SETTLED, TRANSITIONS, Event, State
 from reconcile.people.roles import Person, Role
 
 ROLES: Mapping[str, Role] = {
-    **dict.fromkeys(("approve", "reject", "dismiss", "handle", "snooze", "reopen", "assign", "keep"), Role.REVIEWER),
+    **dict.fromkeys(
+        ("approve", "reject", "dismiss", "split", "handle", "snooze", "reopen", "assign", "keep"), Role.REVIEWER
+    ),
     **dict.fromkeys(("undo", "retry"), Role.OPERATOR),
 }
 """Every decision about a finding with the role it needs."""
+JUDGES = Role.REVIEWER
+"""The role that a judgement of a pair needs."""
 _BY_EVENT = {
     "dismiss": Event.DISMISSED,
     "handle": Event.HANDLED,
@@ -38,10 +42,13 @@ def require(person: Person, decision: str) -> None:
     person.require(ROLES[decision])
 
 
-def possible(state: str, *, has_plan: bool, undo: str | None, can_take_back: bool = False) -> frozenset[str]:
+def possible(
+    state: str, *, has_plan: bool, undo: str | None, can_take_back: bool = False, can_split: bool = False
+) -> frozenset[str]:
     """Return the decisions that make sense for a finding in this state; `undo` is the state of its last undo.
 
     `can_take_back`: decisions cover some records of the finding although it is open, and `reopen` takes them back.
+    `can_split`: a record can be split off.
 
     It chooses what a door offers; the service decides.
     """
@@ -53,6 +60,7 @@ def possible(state: str, *, has_plan: bool, undo: str | None, can_take_back: boo
     names |= {"retry"} if now is State.FAILED else set()
     names |= {"reopen"} if can_take_back else set()
     names |= {"keep"} if now in CHOOSABLE else set()
+    names |= {"split"} if can_split and now in CHOOSABLE else set()
     names |= {"assign"} if now is not State.MERGED else set()
     return frozenset(names)
 

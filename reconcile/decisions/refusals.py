@@ -272,6 +272,96 @@ class FieldsTogether(Wrong):
         )
 
 
+# Pairs
+
+
+class RuleUnknown(Wrong):
+    """No rule has this name."""
+
+    def __init__(self, name: str, names: Sequence[str]) -> None:
+        closest = nearest(name, names)
+        hint = f"did you mean `{closest}`?" if closest else "`reconcile rules` lists the rules"
+        super().__init__(f"Unknown rule `{short(name)}`; {hint}")
+
+
+class RuleTakesNoJudgement(Refused):
+    """The rule's kind does not learn from pairs."""
+
+    def __init__(self, rule: Rule) -> None:
+        super().__init__(
+            f"Rule `{rule.name}` is of kind `{rule.kind}`, which does not learn from pairs. Nothing was changed; "
+            "dismiss its findings instead"
+        )
+
+
+class AnswerUnknown(Wrong):
+    """There is no such answer about a pair."""
+
+    def __init__(self, answer: str, answers: Sequence[str]) -> None:
+        super().__init__(f"`{short(answer)}` is not an answer about a pair; use {listed(answers)}")
+
+
+class PairUnknown(Refused):
+    """The last run of the rule did not list the pair."""
+
+    def __init__(self, rule: str) -> None:
+        super().__init__(
+            f"Rule `{rule}` no longer lists this pair: a newer run found others. Nothing was changed; "
+            f"`reconcile findings --uncertain {rule}` lists the current pairs"
+        )
+
+
+class RecordNotKnown(Refused):
+    """No finding or uncertain pair of the rule has a record of this id, or several have."""
+
+    def __init__(self, rule: str, record: str, *, is_ambiguous: bool) -> None:
+        if is_ambiguous:
+            reason = f"Several records of rule `{rule}` are called `{short(record)}`; name its dataset too"
+        else:
+            reason = (
+                f"No finding or uncertain pair of rule `{rule}` has a record `{short(record)}`; it may be gone, or the "
+                "rule never found it"
+            )
+        super().__init__(f"{reason}. Nothing was changed")
+
+
+class SameRecordTwice(Wrong):
+    """A pair needs two different records."""
+
+    def __init__(self, rule: str) -> None:
+        super().__init__(f"Name two different records of rule `{rule}`; nothing was changed")
+
+
+class JudgedInFinding(Refused):
+    """The decision about a finding says the opposite of the pair."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(
+            f"{finding.id} holds both records, and {state_in_words(finding)}, which says otherwise. Nothing was "
+            f"changed; `reconcile reopen {finding.id}` takes that back"
+        )
+
+
+class PairInHand(Refused):
+    """The records are being cleaned."""
+
+    def __init__(self, finding: str) -> None:
+        super().__init__(
+            f"{finding} holds both records and is being cleaned. Nothing was changed; wait for its cleaning, then undo "
+            "it if it was wrong"
+        )
+
+
+class NothingToSplit(Refused):
+    """The rule puts records together by one key, so a record cannot be split off."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(
+            f"Rule `{finding.rule}` joins its records by one key, so none can be split off {finding.id}. Nothing was "
+            f"changed; list the pair under `except`, or dismiss {finding.id}"
+        )
+
+
 # In words
 
 

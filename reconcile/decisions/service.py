@@ -12,10 +12,18 @@ from reconcile.cleaning import undo
 from reconcile.cleaning.execution import executor
 from reconcile.cleaning.execution.execute import may_answer_later
 from reconcile.cleaning.planning import shape
-from reconcile.decisions import approving, decide, in_words, keeper_choice
-from reconcile.decisions.offered import require
+from reconcile.decisions import approving, decide, in_words, keeper_choice, pairs, splitting
+from reconcile.decisions.offered import JUDGES, require
+from reconcile.decisions.pairs import PairRequest
 from reconcile.decisions.proposing import Proposing
-from reconcile.decisions.refusals import AnotherWentBeyond, BeyondLimits, NothingToRetry, PlanNotShown, RunUnknown
+from reconcile.decisions.refusals import (
+    AnotherWentBeyond,
+    BeyondLimits,
+    NothingToRetry,
+    PlanNotShown,
+    RuleUnknown,
+    RunUnknown,
+)
 from reconcile.decisions.request import DecisionRequest, DecisionResult
 from reconcile.decisions.undone import undone_in_words
 from reconcile.findings.plan import Plan
@@ -72,6 +80,15 @@ class Decisions(Proposing):
                 return self.retry(request.about, note=note)
             case "undo":
                 return self._undone(request)
+            case "split":
+                return splitting.split(
+                    self,
+                    request.about,
+                    request.keeper,
+                    seen=request.version,
+                    note=note,
+                    sees_personal=self.sees_personal,
+                )
             case "keep":
                 named = (request.about, request.keeper, request.values)
                 return keeper_choice.keep(
@@ -214,6 +231,17 @@ class Decisions(Proposing):
         """Return the plans with an unknown outcome, oldest first."""
         with self.store.read() as tx:
             return list(stored.find(tx, stored.PlanFilter(states=(PlanState.QUARANTINED,))))
+
+    def judge_pair(self, request: PairRequest) -> DecisionResult:
+        """Record that two records are the same, or not, or take that back; the next run of the rule follows it.
+
+        Raises NotAllowed, RuleUnknown, and the errors of `pairs.judge`.
+        """
+        Person(self.actor, self.role, self.sees_personal, self.system or "").require(JUDGES)
+        rule = self.terms.project.rules.get(request.rule)
+        if rule is None:
+            raise RuleUnknown(request.rule, tuple(self.terms.project.rules))
+        return pairs.judge(self.store, rule, request, actor=self.actor)
 
     def judge(self, identifier: str, verdict: Verdict, *, note: str | None = None) -> DecisionResult:
         """Record what a person found in the target: `done`, `not_done` (retried at once), or `abandon`."""

@@ -18,11 +18,12 @@ from rules.groups.group import Group
 from rules.kinds.base import Rule
 from rules.models import Severity
 from rules.normalise import NORMALISERS
-from rules.pairs.evidence import LinkingValues, linking_values
+from rules.pairs.evidence import LinkingValues, differing_values, linking_values
 from rules.values import RecordId, Value, canonical, canonical_instant, canonical_json
 from rules.values.compact import encoder
 
 _LINKING = "@by "
+_DIFFERING = "@not "
 _JSON = encoder()
 _DOMAIN = "reconcile/finding/1"
 _CROCKFORD = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789ABCDEFGHJKMNPQRSTVWXYZ")
@@ -157,6 +158,45 @@ def linking_in(judged: Mapping[str, Value]) -> LinkingValues:
     """Return the values that link records among those of `judged_values`."""
     items = judged.items()
     return linking_values((name.removeprefix(_LINKING), value) for name, value in items if name.startswith(_LINKING))
+
+
+PairValues = tuple[dict[str, Value], dict[str, Value]]
+"""The values that a judgement of two records is about, those of the first and those of the second."""
+
+
+def agreeing(first: Mapping[str, Value], second: Mapping[str, Value]) -> PairValues:
+    """Return the values in which two records agree, in the form of `judged_values`: "not the same" is about them."""
+    shared = {f"{_LINKING}{name}": value for name, value in first.items() if _is_equal(value, second.get(name))}
+    return shared, shared
+
+
+def differing(first: Mapping[str, Value], second: Mapping[str, Value]) -> PairValues:
+    """Return the values in which two records differ, where both have one: "the same" is about them."""
+    names = [
+        name
+        for name, value in first.items()
+        if value is not None and second.get(name) is not None and not _is_equal(value, second[name])
+    ]
+    of_first, of_second = ({f"{_DIFFERING}{name}": record[name] for name in names} for record in (first, second))
+    return of_first, of_second
+
+
+def differing_in(first: Mapping[str, Value], second: Mapping[str, Value]) -> LinkingValues:
+    """Return the values among those of `differing`."""
+    return differing_values(
+        (name.removeprefix(_DIFFERING), value, second[name])
+        for name, value in first.items()
+        if name.startswith(_DIFFERING) and name in second
+    )
+
+
+def compared_name(name: str) -> str:
+    """Return the column of a value that a judgement is about."""
+    return name.removeprefix(_LINKING).removeprefix(_DIFFERING)
+
+
+def _is_equal(first: Value, second: Value) -> bool:
+    return first is not None and canonical(first) == canonical(second)
 
 
 def key_text(key: Mapping[str, Value]) -> str:

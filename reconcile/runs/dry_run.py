@@ -76,16 +76,16 @@ class _DryRun:
     """Datasets whose records a run would rename."""
 
     def prepared(self, rule: Rule, lists: Lists) -> Rule:
-        """Return the rule for a detection that keeps apart what people judged different. It may leave known groups
+        """Return the rule for a detection that follows what people judged. It may leave known groups
         unbuilt, unless the report lists all of them."""
         if self.store is None:
             return rule
         with self._renamed(self.store, rule) as (tx, _):
-            kept_apart = judged_pairs.keeping_apart(tx, rule)
+            with_pairs = judged_pairs.with_judged(tx, rule)
             if lists is Lists.ALL:
-                return kept_apart
+                return with_pairs
             tools = self.tools
-            return recognition.recognising(tx, tools.project, kept_apart, self.order.slot, tools.version)
+            return recognition.recognising(tx, tools.project, with_pairs, self.order.slot, tools.version)
 
     def judge(self, rule: Rule, identity: RuleIdentity, answer: Detected) -> _Judged | Renamed:
         groups, sentences = answer.detection.groups, list[str]()

@@ -42,7 +42,7 @@ from reconcile.store import findings as stored_findings
 from reconcile.store import runs as stored
 from reconcile.store import slots as stored_slots
 from reconcile.telemetry import defects, traces
-from reconcile.tracking import judged_pairs, progress, remember
+from reconcile.tracking import judged_pairs, progress, remember, uncertain
 from reconcile.tracking.renaming import Renamed
 from rules.groups.implausible import KeyTooCommon
 from rules.kinds.base import Rule
@@ -271,6 +271,8 @@ class _Run:
                 begun = start if answer.begun is None else min(start, answer.begun)
                 read_at = tx.now - dt.timedelta(seconds=time.monotonic() - begun)
                 result = self._remember(tx, rule, identity, answer, read_at)
+                if rule.learns and answer.detection.scope is None:
+                    uncertain.keep(tx, rule, answer.detection.uncertain)
                 if earlier is not None:
                     history.keep(tx, self.tools.project, rule, answer, earlier, self.order.slot, self.id, result.missed)
                 reason = None if rule.clean is None else self._shape_reason(tx, rule, answer)
@@ -281,7 +283,7 @@ class _Run:
                 return result
 
         with self.tools.store.read() as tx:
-            rule_with_pairs = judged_pairs.keeping_apart(tx, rule)
+            rule_with_pairs = judged_pairs.with_judged(tx, rule)
             tools = self.tools
             prepared = recognition.recognising(tx, tools.project, rule_with_pairs, self.order.slot, tools.version)
         alive = self.heart.progress

@@ -14,7 +14,7 @@ from reconcile.store import plans as stored_plans
 from reconcile.store.columns import Json, OrderedJson
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import chunks
-from reconcile.store.record_names import MEMBERS, is_about, is_record_of
+from reconcile.store.record_names import MEMBERS, is_about, is_of_dataset, is_record_of
 from reconcile.store.tables import (
     approvals,
     audit,
@@ -26,6 +26,7 @@ from reconcile.store.tables import (
     not_same,
     outbox,
     plans,
+    uncertain_pairs,
 )
 
 _BATCH = 1_000
@@ -56,6 +57,18 @@ class JudgedPair(NamedTuple):
     rule: str
     record_a: str
     record_b: str
+
+
+class PairData(NamedTuple):
+    """Two records that were compared or judged outside a finding, by their names, with their values."""
+
+    rule: str
+    dataset: str
+    record_a: str
+    record_b: str
+    values_a: Any
+    values_b: Any
+    pair: str
 
 
 Member = tuple[str, str, Sequence[Any]]
@@ -100,6 +113,22 @@ def keys(tx: Transaction, dataset: str) -> Iterator[tuple[str, Any]]:
     """Yield the id and the key of each finding."""
     query = sa.select(findings.c.id, findings.c.key).where(is_about(dataset))
     yield from map(tuple, _streamed(tx, query))
+
+
+def uncertain_pairs_of(tx: Transaction, dataset: str) -> Iterator[PairData]:
+    """Yield the uncertain pairs with a record of the dataset."""
+    yield from _pairs_in(tx, uncertain_pairs, dataset)
+
+
+def judged_pairs_of(tx: Transaction, dataset: str) -> Iterator[PairData]:
+    """Yield the pairs with a record of the dataset that were judged by themselves."""
+    yield from _pairs_in(tx, not_same, dataset)
+
+
+def _pairs_in(tx: Transaction, table: sa.Table, dataset: str) -> Iterator[PairData]:
+    held = (is_of_dataset(record, table.c.dataset, dataset) for record in (table.c.record_a, table.c.record_b))
+    query = sa.select(*_of(table, PairData)).where(table.c.pair.is_not(None), sa.or_(*held))
+    yield from (PairData(*row) for row in _streamed(tx, query))
 
 
 def plans_with_rows(tx: Transaction, dataset: str) -> Iterator[stored_plans.StoredPlan]:
@@ -162,7 +191,11 @@ def set_member(tx: Transaction, finding: str, record: str, new_record: str, valu
     )
 
 
-def delete_judgement(tx: Transaction, pair: JudgedPair) -> None:
+def delete_uncertain(tx: Transaction, pair: str) -> None:
+    tx.connection.execute(sa.delete(uncertain_pairs).where(uncertain_pairs.c.pair == pair))
+
+
+def delete_judgement(tx: Transaction, pair: JudgedPair | PairData) -> None:
     columns = not_same.c
     this = (columns.rule == pair.rule, columns.record_a == pair.record_a, columns.record_b == pair.record_b)
     tx.connection.execute(sa.delete(not_same).where(*this))

@@ -76,7 +76,8 @@ def without_digest(tx: Transaction, kind: str, part: Covered) -> str | None:
     """Return the name of a thing of this kind that has rows in this part, but no recorded digest; None without any."""
     name = metadata.tables[part.table].c[part.of]
     has_digest = sa.exists().where(facts.c.kind == kind, facts.c.name == name)
-    return tx.connection.execute(sa.select(name).where(~has_digest).order_by(name).limit(1)).scalar()
+    unnamed = sa.select(name).where(name.is_not(None), ~has_digest).order_by(name).limit(1)
+    return tx.connection.execute(unnamed).scalar()
 
 
 def add_digests(tx: Transaction, kind: str, digest_of: Mapping[str, str]) -> None:

@@ -15,7 +15,16 @@ from reconcile.store.bulk import insert_for
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import chunks
 from reconcile.store.plans import StoredPlan
-from reconcile.store.tables import effects, finding_members, findings, holds, not_same, plans, record_ids
+from reconcile.store.tables import (
+    effects,
+    finding_members,
+    findings,
+    holds,
+    not_same,
+    plans,
+    record_ids,
+    uncertain_pairs,
+)
 from rules.values import Type
 
 _BATCH = 1_000
@@ -64,9 +73,7 @@ def keep_ids(tx: Transaction, dataset: str, ids: RecordIds) -> None:
 
 def is_record_of(dataset: str) -> sa.ColumnElement[bool]:
     """Match the records of the dataset, which its name begins with where it is not the first of a rule."""
-    record = finding_members.c.record
-    is_first = (findings.c.dataset == dataset) & ~record.startswith(beginning(), autoescape=True)
-    return sa.or_(is_first, record.startswith(beginning(dataset), autoescape=True))
+    return is_of_dataset(finding_members.c.record, findings.c.dataset, dataset)
 
 
 def is_about(dataset: str) -> sa.ColumnElement[bool]:
@@ -77,9 +84,24 @@ def is_about(dataset: str) -> sa.ColumnElement[bool]:
 
 
 def records(tx: Transaction, dataset: str) -> Iterator[str]:
-    """Yield each record in a finding of the dataset once."""
-    query = sa.select(finding_members.c.record).select_from(MEMBERS).where(is_record_of(dataset)).distinct()
+    """Yield each record of the dataset once that is in a finding or in a pair."""
+    query: Any = sa.select(finding_members.c.record).select_from(MEMBERS).where(is_record_of(dataset))
+    query = query.union(*(_paired(table, name, dataset) for table in _PAIRED for name in ("record_a", "record_b")))
     yield from tx.connection.execute(query.execution_options(yield_per=_BATCH)).scalars()
+
+
+_PAIRED = (not_same, uncertain_pairs)
+
+
+def _paired(table: sa.Table, column: str, dataset: str) -> sa.Select[Any]:
+    """Return the query for the records of the dataset in pairs that name the first dataset of their rule."""
+    return sa.select(table.c[column]).where(is_of_dataset(table.c[column], table.c.dataset, dataset))
+
+
+def is_of_dataset(record: sa.ColumnElement[str], first: sa.ColumnElement[str], dataset: str) -> sa.ColumnElement[bool]:
+    """Match the records of the dataset by their names; `first` is the first dataset of their rule."""
+    is_first = (first == dataset) & ~record.startswith(beginning(), autoescape=True)
+    return sa.or_(is_first, record.startswith(beginning(dataset), autoescape=True))
 
 
 def members(tx: Transaction, dataset: str) -> Iterator[tuple[str, str]]:
@@ -126,11 +148,12 @@ def set_findings(tx: Transaction, changed: Sequence[FindingNames]) -> None:
 
 def pairs(tx: Transaction, dataset: str, rename: Callable[[str], str | None]) -> tuple[list[Any], list[Any]]:
     """Return the judged pairs that hold a record with another name now, as stored and as they will be."""
-    query = sa.select(not_same, findings.c.dataset).join(findings, findings.c.id == not_same.c.finding)
+    first = sa.func.coalesce(findings.c.dataset, not_same.c.dataset).label("of_rule")
+    query = sa.select(not_same, first).outerjoin(findings, findings.c.id == not_same.c.finding)
     before, after = [], []
     for row in tx.connection.execute(query.execution_options(yield_per=_BATCH)).mappings():
         pair = [row["record_a"], row["record_b"]]
-        renamed = [named_in(record, row["dataset"], dataset, rename) or record for record in pair]
+        renamed = [named_in(record, row["of_rule"], dataset, rename) or record for record in pair]
         if renamed != pair:
             kept = {name: row[name] for name in not_same.c.keys()}  # noqa: SIM118 - a collection of columns, not a dict
             before.append(kept)

@@ -20,6 +20,7 @@ from reconcile.store.tables import (
     pauses,
     plans,
     rule_state,
+    uncertain_pairs,
     watermarks,
 )
 
@@ -29,8 +30,16 @@ def findings_to_move(tx: Transaction, rule: RuleIdentity, was: str | None) -> li
     queries: list[sa.Select[Any]] = [sa.select(findings.c.id).where(*_is_of_other_kind(rule))]
     if was is not None:
         queries.append(sa.select(findings.c.id).where(findings.c.rule == was))
-        queries.append(sa.select(not_same.c.finding).distinct().where(not_same.c.rule == was))
+        of_findings = not_same.c.finding.is_not(None)
+        queries.append(sa.select(not_same.c.finding).distinct().where(not_same.c.rule == was, of_findings))
     return [name for query in queries for name in tx.connection.execute(query).scalars()]
+
+
+def pairs_to_move(tx: Transaction, rule: RuleIdentity, was: str | None) -> list[str]:
+    """Return the names of the pairs, judged by themselves, that `adopt` and `rename` change."""
+    is_moved = sa.or_(sa.and_(*_is_pair_of_other_kind(rule)), not_same.c.rule == was)
+    query = sa.select(not_same.c.pair).where(not_same.c.pair.is_not(None), is_moved)
+    return list(tx.connection.execute(query).scalars())
 
 
 def plans_to_move(tx: Transaction, was: str) -> list[str]:
@@ -46,6 +55,7 @@ def scopes_to_move(was: str, name: str) -> list[str]:
 def adopt(tx: Transaction, rule: RuleIdentity) -> None:
     """Let the rule's findings of another kind continue in it."""
     tx.connection.execute(sa.update(findings).where(*_is_of_other_kind(rule)).values(kind=rule.kind, digest=None))
+    tx.connection.execute(sa.update(not_same).where(*_is_pair_of_other_kind(rule)).values(kind=rule.kind))
 
 
 def rename(tx: Transaction, old: str, new: str, existing: Collection[str]) -> int:
@@ -72,6 +82,7 @@ def rename(tx: Transaction, old: str, new: str, existing: Collection[str]) -> in
     same = (double.c.record_a == not_same.c.record_a) & (double.c.record_b == not_same.c.record_b)
     run(sa.delete(not_same).where(not_same.c.rule == old, sa.exists().where(double.c.rule == new, same)))
     run(sa.update(not_same).where(not_same.c.rule == old).values(rule=new))
+    run(sa.delete(uncertain_pairs).where(uncertain_pairs.c.rule == old))
     counted = sa.alias(dataset_stats)
     both = (counted.c.dataset == dataset_stats.c.dataset) & (counted.c.run == dataset_stats.c.run)
     run(sa.delete(dataset_stats).where(dataset_stats.c.rule == old, sa.exists().where(counted.c.rule == new, both)))
@@ -108,3 +119,7 @@ def _scope(rule: str) -> str:
 
 def _is_of_other_kind(rule: RuleIdentity) -> tuple[sa.ColumnElement[bool], ...]:
     return findings.c.rule == rule.name, findings.c.kind != rule.kind
+
+
+def _is_pair_of_other_kind(rule: RuleIdentity) -> tuple[sa.ColumnElement[bool], ...]:
+    return not_same.c.rule == rule.name, not_same.c.kind != rule.kind

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from reconcile.store.columns import Instant, Json, OrderedJson, Word
 
-REVISION = "0019"
+REVISION = "0020"
 """The schema this program reads and writes. Revisions are counted, so that they compare as text."""
 FIRST_REVISION = "0019"
 """The first schema whose states migrate; states of earlier ones were made by development versions."""
@@ -373,15 +373,42 @@ not_same = sa.Table(
     sa.Column("record_b", Word, primary_key=True),
     sa.Column("values_a", Json, nullable=False),
     sa.Column("values_b", Json, nullable=False),
-    sa.Column("finding", Word, sa.ForeignKey("findings.id"), nullable=False, index=True),
+    sa.Column("finding", Word, sa.ForeignKey("findings.id"), index=True),
     sa.Column("decided_by", Word, nullable=False),
     sa.Column("decided_at", Instant, nullable=False),
     sa.Column("note", sa.Text),
-    sa.Column("decision", Word),  # null: judged to be different | handled
+    sa.Column("decision", Word),  # null: judged to be different | handled | same
+    sa.Column("pair", Word, unique=True),
+    sa.Column("kind", Word),
+    sa.Column("dataset", Word),
     sa.CheckConstraint("record_a < record_b", name="ordered"),
     sa.Index(None, "rule", "record_b"),
 )
-"""Pairs people judged to be different, or handled outside Reconcile, with the normalised values at that time."""
+"""Pairs that people judged, with the normalised values at that time: different, handled outside Reconcile, or the same.
+
+A pair that was judged by itself has no `finding`, but a name, `pair`, and the kind and first dataset of its rule.
+"""
+
+uncertain_pairs = sa.Table(
+    "uncertain_pairs",
+    metadata,
+    sa.Column("pair", Word, primary_key=True),
+    sa.Column("rule", Word, nullable=False, index=True),
+    sa.Column("kind", Word, nullable=False),
+    sa.Column("dataset", Word, nullable=False),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("record_a", Word, nullable=False),
+    sa.Column("record_b", Word, nullable=False),
+    sa.Column("values_a", Json, nullable=False),
+    sa.Column("values_b", Json, nullable=False),
+    sa.Column("probability", Word, nullable=False),  # a decimal number
+    sa.Column("evidence", sa.Text, nullable=False),  # words of ours, and names of columns
+    sa.Column("found_at", Instant, nullable=False),
+)
+"""The pairs of records whose judgement would teach a rule most, as its last run found them, in their order.
+
+`dataset` is the first of the rule. The values are those of the columns that a finding would show.
+"""
 
 plans = sa.Table(
     "plans",

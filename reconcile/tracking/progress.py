@@ -13,7 +13,7 @@ from reconcile.findings.states import TRANSITIONS, Event, State
 from reconcile.store import Transaction, plans
 from reconcile.store import finding_states as stored
 from reconcile.store.finding_memory import CHUNK
-from reconcile.store.judgements import judge, judged_among, judged_before
+from reconcile.store.judgements import Judgements, judge, judged_among, judged_before
 from reconcile.store.sealing import RowsUnreadable
 
 _NEWS = (Event.PROPOSED, Event.FAILED, Event.QUARANTINED, Event.NOT_UNDONE)
@@ -90,7 +90,7 @@ def _move_whole(tx: Transaction, moves: Sequence[Transition], by: str, run: str 
     stored.write(tx, [_moved(tx, rows[name], states[name], versions[name], payloads[name]) for name in changed])
     stored.settle(tx, [move.finding for move in applied if move.event in _SETTLING])
     undone = [move.finding for move in applied if move.event is Event.UNDONE]
-    log.touch(tx, facts.FINDING, judged_before(tx, undone))
+    _touch(tx, judged_before(tx, undone))
     judge(tx, undone, by=by, keep_handled=True)
     _judge_undone(tx, moves, by)
     return applied
@@ -101,8 +101,14 @@ def _judge_undone(tx: Transaction, moves: Sequence[Transition], by: str) -> None
     for undo in moves:
         records = _records_of(tx, undo.plan) if undo.event is Event.UNDONE and undo.plan is not None else ()
         if len(records) > 1:
-            log.touch(tx, facts.FINDING, [undo.finding, *judged_among(tx, records)])
+            log.touch(tx, facts.FINDING, [undo.finding])
+            _touch(tx, judged_among(tx, records))
             judge(tx, [undo.finding], by=by, keep_handled=True, members={undo.finding: records})
+
+
+def _touch(tx: Transaction, judged: Judgements) -> None:
+    log.touch(tx, facts.FINDING, judged.findings)
+    log.touch(tx, facts.PAIR, judged.pairs)
 
 
 def _records_of(tx: Transaction, plan: str) -> Collection[str]:

@@ -139,6 +139,7 @@ def _touch_renamed(tx: Transaction, rule: RuleIdentity) -> None:
         return
     was = memory.former_name(tx, rule)
     log.touch(tx, facts.FINDING, renamed.findings_to_move(tx, rule, was))
+    log.touch(tx, facts.PAIR, renamed.pairs_to_move(tx, rule, was))
     if was is not None:
         log.touch(tx, facts.PLAN, renamed.plans_to_move(tx, was))
         log.touch(tx, facts.LIMITS, renamed.scopes_to_move(was, rule.name))

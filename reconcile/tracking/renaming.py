@@ -11,7 +11,7 @@ from reconcile.findings.identity import id_of, is_erased, without_dataset
 from reconcile.findings.record_names import RecordIds, retyped_values
 from reconcile.findings.states import Event
 from reconcile.journal import effects, holds
-from reconcile.store import Transaction
+from reconcile.store import Transaction, uncertain_pairs
 from reconcile.store import record_names as stored
 from reconcile.store.finding_memory import chunks
 from reconcile.store.plans import RENAMED, StoredPlan
@@ -59,12 +59,14 @@ def rename(tx: Transaction, renaming: Renaming, run: str) -> Renamed:
     affected, renamed = _affected(tx, renaming)
     before, after = stored.pairs(tx, renaming.dataset, renaming.rename)
     if affected or before:
-        log.touch(tx, facts.FINDING, [*affected, *(row["finding"] for row in before)])
+        log.touch(tx, facts.FINDING, [*affected, *(row["finding"] for row in before if row["finding"] is not None)])
+        log.touch(tx, facts.PAIR, [row["pair"] for row in before if row["pair"] is not None])
         _void(tx, affected, run)
         for chunk in chunks(affected):
             _rename_in(tx, renaming, chunk)
         changed = [row | _judged_values(renaming, row) for row in after]
         stored.replace_pairs(tx, before, changed)
+        uncertain_pairs.forget_dataset(tx, renaming.dataset)
         stored.read_anew(tx, renaming.dataset)
         body = {"run": run, "dataset": renaming.dataset, "columns": list(renaming.ids.columns), "left": renamed.left}
         body |= {"records": renamed.records, "findings": renamed.findings, "pairs": len(before)}

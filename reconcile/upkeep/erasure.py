@@ -25,6 +25,7 @@ from reconcile.documents import JsonObject
 from reconcile.errors import Refused
 from reconcile.findings import payload as stored_parts
 from reconcile.findings.identity import (
+    compared_name,
     dataset_of,
     decode,
     erased_name,
@@ -374,6 +375,16 @@ class _Erasure:
             if any(self._is_wanted(record, list(_texts(values))) for record, values in beside):
                 self._findings.add(finding.id)
                 self._beside.add(finding.id)
+        for pair in erasing.uncertain_pairs_of(self.tx, self.wanted.dataset):
+            for record, texts in self._own_texts(pair):
+                if self._is_wanted(record, texts):
+                    self._add_needles(texts)
+
+    def _own_texts(self, pair: erasing.PairData) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+        """Yield the records of the dataset in a pair, each with column and text of its values."""
+        for record, values in ((pair.record_a, pair.values_a), (pair.record_b, pair.values_b)):
+            if (dataset_of(record) or pair.dataset) == self.wanted.dataset:
+                yield record, [(compared_name(column), text) for column, text in _texts(values)]
 
     def _add_needles(self, texts: Sequence[tuple[str, str]]) -> None:
         self._needles |= {text for name, text in texts if name in self.wanted.columns and len(text) >= _SHORTEST}
@@ -477,6 +488,18 @@ class _Erasure:
             if pair.finding in personal or pair.record_a in records or pair.record_b in records:
                 self._touch(facts.FINDING, [pair.finding])
                 self._change("judgements", erasing.delete_judgement, pair)
+        for judged in list(filter(self._is_personal_pair, erasing.judged_pairs_of(self.tx, self.wanted.dataset))):
+            self._touch(facts.PAIR, [judged.pair])
+            self._change("judgements", erasing.delete_judgement, judged)
+        for uncertain in list(filter(self._is_personal_pair, erasing.uncertain_pairs_of(self.tx, self.wanted.dataset))):
+            self._change("pairs", erasing.delete_uncertain, uncertain.pair)
+
+    def _is_personal_pair(self, pair: erasing.PairData) -> bool:
+        """Return True if a pair has a record of the person, or their personal data."""
+        return any(
+            self._is_wanted(record, texts) or any(text in self._needles for _, text in texts)
+            for record, texts in self._own_texts(pair)
+        )
 
     def _erase_from_plans(self) -> None:
         """Delete before-images and after-images: these plans can no longer be undone."""

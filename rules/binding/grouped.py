@@ -77,6 +77,7 @@ class GroupedRule(Rule):
     )
 
     _judged: JudgedPairs = PrivateAttr(default_factory=dict)
+    _judged_same: JudgedPairs = PrivateAttr(default_factory=dict)
     _listed_pairs: ExceptedPairs = PrivateAttr(default=frozenset())
 
     @model_validator(mode="before")
@@ -140,17 +141,22 @@ class GroupedRule(Rule):
     def shown_as(self, dataset: str, columns: Iterable[str]) -> Iterator[str]:
         return names.in_rule(self.columns.get(dataset, {}), columns)
 
-    def keeping_apart(self, pairs: JudgedPairs) -> Self:
+    def with_judged(self, apart: JudgedPairs, together: JudgedPairs | None = None) -> Self:
         if not self.joins:
             return self
         rule = self.model_copy()
-        rule._judged = pairs  # noqa: SLF001 - its own
+        rule._judged, rule._judged_same = apart, together or {}  # noqa: SLF001 - its own
         return rule
 
     @property
     def judged(self) -> JudgedPairs:
-        """The pairs that people judged to be different; see `keeping_apart`."""
+        """The pairs that people judged to be different; see `with_judged`."""
         return self._judged
+
+    @property
+    def judged_same(self) -> JudgedPairs:
+        """The pairs that people judged to be the same; see `with_judged`."""
+        return self._judged_same
 
     @property
     def possible_forms(self) -> tuple[str, ...]:

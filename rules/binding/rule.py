@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # a configuration is read without the engines
     from rules.groups.learning import Weights
     from rules.groups.recognised import Recognition
     from rules.pairs.evidence import JudgedPairs
+    from rules.values import Value
 
 SettingPath = tuple[str | int, ...]
 """The path of a setting in a rule: its key, then keys and positions inside."""
@@ -165,10 +166,12 @@ class Rule(Strict):
         """True if groups have links, because any of several keys joins records."""
         return False
 
-    def keeping_apart(self, pairs: JudgedPairs) -> Self:  # noqa: ARG002 - for rules whose groups have links
-        """Return the rule for a detection that keeps these pairs apart while no other value links them.
+    def with_judged(self, apart: JudgedPairs, together: JudgedPairs | None = None) -> Self:  # noqa: ARG002 - for rules whose groups have links
+        """Return the rule for a detection that keeps pairs `apart` while no other value links them, and those that are
+        the same `together` while they differ in no other value.
 
-        Only a rule that `joins` does; the others find such pairs, and tracking settles them.
+        Only a rule that `joins` keeps pairs apart; the others find them, and tracking settles them. Only a rule that
+        `learns` keeps pairs together.
         """
         return self
 
@@ -185,6 +188,15 @@ class Rule(Strict):
     def weights(self) -> Weights | None:
         """The learnt weights that it names, if it does."""
         return None
+
+    @property
+    def learns(self) -> bool:
+        """True if people can teach the rule which pairs of records are the same; see `as_compared`."""
+        return False
+
+    def as_compared(self, values: Mapping[str, Value]) -> Mapping[str, Value]:
+        """Return the values of a record, under the rule's names of columns, as the rule compares them."""
+        return values
 
     def recognising(self, recognition: Recognition) -> Self:  # noqa: ARG002 - for kinds that compute digests
         """Return the rule for a detection that may leave known groups unbuilt: its groups are then `PartlyBuilt`."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from rules.engines.base import IdentityProblem, Skipped
-from rules.groups.group import Group
+from rules.groups.group import Group, Member
 from rules.groups.learning import Learnt
 from rules.groups.scope import Scope
 
@@ -32,6 +32,19 @@ class BalanceLine:
 
 
 @dataclass(frozen=True)
+class UncertainPair:
+    """Two records of which the rule is not sure whether they are the same: the answer of a person would teach it.
+
+    `evidence` says in words what speaks for and against it, and holds no value of a record.
+    """
+
+    first: Member
+    second: Member
+    probability: float
+    evidence: str
+
+
+@dataclass(frozen=True)
 class Detection:
     """One rule's answer. `scanned` counts records after `where`, `read` before it; `scanned_of`, `read_of` and
     `identity_of` are those of each of several datasets.
@@ -41,7 +54,8 @@ class Detection:
     that lists them, and `mapped` the values that `map` looks up, by the dataset that has them.
 
     `unread_of` are the records of each dataset that were not read, because their `where` is certain to be false; they
-    are counted in `read`. An incremental detection gives its `scope`: it read only records of these keys, and counts
+    are counted in `read`. `uncertain` are the pairs whose judgement would teach the rule most, if its kind learns, the
+    first ones most. An incremental detection gives its `scope`: it read only records of these keys, and counts
     only what it read. One that was to learn gives what it has `learnt`, and no groups.
     """
 
@@ -65,6 +79,7 @@ class Detection:
     scope: Scope | None = None
     unread_of: Mapping[str, int] = field(default_factory=dict)
     learnt: Learnt | None = None
+    uncertain: tuple[UncertainPair, ...] = ()
 
     @property
     def unread(self) -> int:

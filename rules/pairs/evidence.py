@@ -37,13 +37,22 @@ LinkingValues = frozenset[tuple[str, str]]
 
 
 JudgedPairs = Mapping[frozenset[tuple[str | None, str]], LinkingValues]
-"""Pairs that people judged to be different, with the values that linked them then. A record is named by its dataset
-(None for the rule's first one) and its id in canonical JSON."""
+"""Pairs that people judged: those that are different with the values that linked them then, those that are the same
+with the values in which they differed. A record is named by its dataset (None for the rule's first one) and its id in
+canonical JSON."""
 
 
 def linking_values(items: Iterable[tuple[str, Value]]) -> LinkingValues:
     """Return the columns and values of a key, which may name a second value of a column `email (2)`."""
     return frozenset((_NUMBER.sub("", column), canonical_json([value])) for column, value in items)
+
+
+def differing_values(items: Iterable[tuple[str, Value, Value]]) -> LinkingValues:
+    """Return columns with the two values in which records differ, in whatever order these are."""
+    return frozenset(
+        (column, ",".join(sorted((canonical_json([first]), canonical_json([second])))))
+        for column, first, second in items
+    )
 
 
 _NUMBER = re.compile(r" \([0-9]+\)$")

@@ -107,7 +107,7 @@ class Asking:
             return CurrentGroups(refusal=refusal)
 
     def _ask(self) -> CurrentGroups:
-        rule = self._keeping_apart()
+        rule = self._with_judged()
         subjects = {name: undisplayed(subject) for name, subject in self.subjects.items()}
         for subject in subjects.values():
             if isinstance(subject.source, Versioned):
@@ -148,11 +148,11 @@ class Asking:
             earlier = runs.seen_before(tx, self.rule.dataset, self.rule.name, "", limit=1)
         return bool(earlier) and earlier[0].read > nearby.LARGE
 
-    def _keeping_apart(self) -> Rule:
+    def _with_judged(self) -> Rule:
         if self.store is None:
             return self.rule
         with self.store.read() as tx:
-            return judged_pairs.keeping_apart(tx, self.rule)
+            return judged_pairs.with_judged(tx, self.rule)
 
     def _judge(self, rule: Rule, answer: Detected) -> str | None:
         """Return why people are asked about every plan, if they are. Raises RuleUnchecked, RuleRefuses."""

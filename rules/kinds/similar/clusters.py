@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import heapq
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from rules.kinds.similar.encoded import Places, sorted_distinct
+from rules.kinds.similar.united import unite, unite_sparse
 
 PairBits = Callable[[Places, Places], NDArray[np.float64]]
 """Log odds of pairs in bits."""
@@ -30,6 +33,31 @@ class Constraints:
 
     together: frozenset[tuple[int, int]] = frozenset()
     apart: frozenset[tuple[int, int]] = frozenset()
+
+    def within(self, members: Places) -> Constraints:
+        """Return the pairs of these records."""
+        if not self._partners:
+            return self
+        inside = set(members.tolist())
+        together, apart = (
+            frozenset(
+                (record, partner) for record in inside for partner in partners.get(record, ()) if partner in inside
+            )
+            for partners in self._partners
+        )
+        return Constraints(together, apart)
+
+    @cached_property
+    def _partners(self) -> tuple[Mapping[int, list[int]], ...]:
+        return (_after(self.together), _after(self.apart)) if self.together or self.apart else ()
+
+
+def _after(pairs: frozenset[tuple[int, int]]) -> Mapping[int, list[int]]:
+    """Return for each record the others in a pair after it."""
+    partners: dict[int, list[int]] = defaultdict(list)
+    for record, partner in pairs:
+        partners[record].append(partner)
+    return partners
 
 
 UNCONSTRAINED = Constraints()
@@ -105,15 +133,16 @@ def _inside(members: Places, bits: NDArray[np.float64], constraints: Constraints
     """Yield the clusters inside a component; `bits` are those of its pairs in order."""
     left, right = np.triu_indices(len(members), 1)
     matrix = np.zeros((len(members), len(members)))
-    matrix[left, right] = matrix[right, left] = np.clip(bits, -_CAP, _CAP)
+    matrix[left, right] = matrix[right, left] = _capped(bits)
     position = {int(place): number for number, place in enumerate(members)}
-    for pairs, value in ((constraints.together, np.inf), (constraints.apart, -np.inf)):
-        for a, b in pairs:
-            if a in position and b in position:
-                matrix[position[a], position[b]] = matrix[position[b], position[a]] = value
+    own = constraints.within(members)
+    for a, b in own.apart:
+        matrix[position[a], position[b]] = matrix[position[b], position[a]] = -np.inf
+    united, matrix = unite(matrix, sorted((position[a], position[b]) for a, b in own.together))
     for group in average_linkage(matrix):
-        if len(group) > 1:
-            yield members[group]
+        records = np.sort(np.concatenate([united[number] for number in group]))
+        if len(records) > 1:
+            yield members[records]
 
 
 def _inside_large(
@@ -122,12 +151,21 @@ def _inside_large(
     """Yield the clusters inside a large component: average linkage over its candidates alone."""
     inside = np.isin(candidates[0], members) & np.isin(candidates[1], members)
     first, second = candidates[0][inside], candidates[1][inside]
-    values = np.clip(score(first, second), -_CAP, _CAP)
+    values = _capped(score(first, second))
     scored = dict(zip(zip(first.tolist(), second.tolist(), strict=True), values.tolist(), strict=True))
-    for pairs, value in ((constraints.together, np.inf), (constraints.apart, -np.inf)):
-        scored.update(dict.fromkeys(pairs, value))
-    for group in sparse_linkage(scored, _ABSENT):
-        yield np.asarray(group, dtype=np.int64)
+    own = constraints.within(members)
+    scored.update(dict.fromkeys(own.apart, -np.inf))
+    united, scored = unite_sparse(scored, sorted(own.together))
+    grouped = sparse_linkage(scored, _ABSENT)
+    alone = sorted(united.keys() - {record for group in grouped for record in group})
+    for group in sorted([*grouped, *([record] for record in alone)]):
+        yield np.sort(np.concatenate([united.get(record, np.asarray([record])) for record in group]))
+
+
+def _capped(bits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what pairs count; those that a veto forbids stay impossible."""
+    capped: NDArray[np.float64] = np.where(np.isneginf(bits), bits, np.clip(bits, -_CAP, _CAP))
+    return capped
 
 
 def sparse_linkage(scored: Mapping[tuple[int, int], float], absent: float) -> list[list[int]]:
@@ -169,7 +207,7 @@ def sparse_linkage(scored: Mapping[tuple[int, int], float], absent: float) -> li
 def average_linkage(matrix: NDArray[np.float64]) -> list[NDArray[np.int64]]:
     """Return groups of positions: the two groups with the largest mean are joined while that mean is positive.
 
-    `inf` joins two positions first, `-inf` keeps them apart. Of equal means the first in order is taken.
+    `-inf` keeps two positions apart. Of equal means the first in order is taken.
     """
     size = len(matrix)
     total = matrix.copy()

@@ -64,6 +64,7 @@ class FittedSimilar(FittedRule[BoundSimilar]):
             grouping = SimilarGrouping(bound, slot, tuple(tables))
             learnt = grouping.learnt()
             groups = Packed(watched(bound, most, () if learnt is not None else grouping.groups()))
+            uncertain = () if learnt is not None else tuple(grouping.uncertain())
         is_one = len(bound.sides) == 1
         return Detection(
             rule=bound.rule.name,
@@ -73,6 +74,7 @@ class FittedSimilar(FittedRule[BoundSimilar]):
             skipped=(*self._skipped(tallies), *grouping.left_out()),
             groups=groups,
             identity=next(iter(tallies.values())).identity,
+            uncertain=uncertain,
             statements=tuple(self.explain(records, slot)),
             read_of={} if is_one else {name: sum(tally.states.values()) for name, tally in tallies.items()},
             scanned_of={} if is_one else {name: scanned(tally) for name, tally in tallies.items()},

@@ -15,12 +15,13 @@ import pyarrow.compute as pc
 from rules.binding.sided import SidedBuilder
 from rules.engines import answers
 from rules.engines.base import Skipped
-from rules.groups.group import DuplicateGroup, in_order
+from rules.groups.detection import UncertainPair
+from rules.groups.group import DuplicateGroup, Member, in_order
 from rules.groups.ids import identified
 from rules.groups.learning import Learnt
-from rules.kinds.similar import texts
+from rules.kinds.similar import texts, uncertain
 from rules.kinds.similar.bound import BoundSimilar, SimilarSide
-from rules.kinds.similar.clusters import Constraints
+from rules.kinds.similar.decided import Decided
 from rules.kinds.similar.encoded import Places
 from rules.kinds.similar.evidence import evidence
 from rules.kinds.similar.learning import learn
@@ -31,16 +32,13 @@ from rules.kinds.similar.question import compared
 from rules.kinds.similar.records import Records
 from rules.kinds.similar.settings import Compared, Settings
 from rules.pairs import links
-from rules.pairs.evidence import Link, LinkingValues, linking_values
+from rules.pairs.evidence import Link
 from rules.pairs.record import Record, once
-from rules.pairs.separated import SeparatedPairs
 from rules.values import Value, canonical_json
 
 _FEW = 8
 """Records of a group between which every probable pair is shown; of more, for each record its best ones."""
 _BEST = 2
-_MANY_RECORDS = 50_000
-"""Records whose names are looked at in one go."""
 _MANY = 200
 """Records of a group of which only the pairs with the keeper are looked at."""
 
@@ -75,7 +73,7 @@ class SimilarGrouping(SidedBuilder):
     def groups(self) -> Iterator[DuplicateGroup]:
         """Yield the groups in order."""
         matching = self.matching
-        clusters = list(matching.clusters(Constraints(apart=self._pairs_apart())))
+        clusters = list(matching.clusters(self._decided.constraints))
         records = self._records(np.concatenate(clusters) if clusters else np.zeros(0, np.int64))
         yield from in_order(group for cluster in clusters for group in self._group(cluster, records))
 
@@ -84,18 +82,13 @@ class SimilarGrouping(SidedBuilder):
         rule = self.bound.rule
         if rule.precision is None:
             return None
-        return learn(rule, self.matching, rule.precision, self._judged(dict.fromkeys(rule.judged, False)))
+        answers_of = dict.fromkeys(rule.judged, False) | dict.fromkeys(rule.judged_same, True)
+        return learn(rule, self.matching, rule.precision, self._judged(answers_of))
 
     def _judged(self, answers_of: Mapping[frozenset[tuple[str | None, str]], bool]) -> Judged:
         """Return the judged pairs whose records are still here, each with whether they are the same."""
-        named = frozenset().union(*answers_of)
-        places: dict[tuple[str | None, str], int] = {}
-        for begin in range(0, len(self.matching.records) if named else 0, _MANY_RECORDS):
-            end = min(begin + _MANY_RECORDS, len(self.matching.records))
-            for place, record in self._records(np.arange(begin, end)).items():
-                name = (record.dataset, canonical_json(record.id))
-                if name in named:
-                    places[name] = place
+        named = self._decided.named if answers_of else {}
+        places = {(record.dataset, canonical_json(record.id)): place for place, record in named.items()}
         pairs = {
             links.pair(*(places[name] for name in names)): is_same
             for names, is_same in answers_of.items()
@@ -103,14 +96,18 @@ class SimilarGrouping(SidedBuilder):
         }
         return Judged.of(pairs, self.matching.records)
 
-    def _pairs_apart(self) -> frozenset[links.Pair]:
-        """Return the pairs of places that the rule or people keep apart."""
-        if not self.bound.excepted and not self.bound.rule.judged:
-            return frozenset()
-        first, second, _ = self.matching.probable
-        joined = self._records(np.unique(np.concatenate([first, second])))
-        places = list(joined)
-        return frozenset(links.pair(places[a], places[b]) for a, b in self._apart.of(list(joined.values())))
+    @cached_property
+    def _decided(self) -> Decided:
+        return Decided(self.bound, self.matching, self.tables, self._records, self._compared)
+
+    def uncertain(self) -> Iterator[UncertainPair]:
+        """Yield the pairs whose judgement would teach the rule most, the first ones most."""
+        chosen = uncertain.pairs(self.matching, self._decided.constraints)
+        records = self._records(np.unique(np.asarray(chosen, np.int64)))
+        named = [pair for pair in chosen if records.keys() >= set(pair)][: uncertain.MOST]
+        for (first, second), why in zip(named, evidence(self.matching, named), strict=True):
+            members = (Member.of(records[place], self.bound.shown) for place in (first, second))
+            yield UncertainPair(*members, why.probability, why.words)
 
     def left_out(self) -> Iterator[Skipped]:
         """Yield how many records a list of `block` did not bring together, because too many share its values.
@@ -171,19 +168,11 @@ class SimilarGrouping(SidedBuilder):
         first = next(name for name in self.bound.rule.compare if ordered[0].values[name] is not None)
         return {first: ordered[0].values[first]}
 
-    def _agree_by(self, first: Record, second: Record) -> LinkingValues:
-        """Return the values in which two records agree."""
+    def _compared(self, place: int) -> dict[str, Value]:
+        """Return the values of a record as they are compared, without empty ones."""
         columns = zip(self.bound.rule.compare, self.matching.records.columns, strict=True)
-        codes = ((name, encoded, int(encoded.codes[_place(first)])) for name, encoded in columns)
-        return linking_values(
-            (name, _value(encoded.values[code]))
-            for name, encoded, code in codes
-            if code >= 0 and code == int(encoded.codes[_place(second)])
-        )
-
-    @cached_property
-    def _apart(self) -> SeparatedPairs:
-        return SeparatedPairs(self.bound.excepted, self.bound.rule.judged, self._agree_by)
+        codes = ((name, encoded, int(encoded.codes[place])) for name, encoded in columns)
+        return {name: _value(encoded.values[code]) for name, encoded, code in codes if code >= 0}
 
     def _records(self, places: Places) -> dict[int, Record]:
         """Return the records at these places that have an id; the key of each is its place."""

@@ -137,6 +137,10 @@ class Matching:
         first, second, bits = self.probable
         if not self.settings.one_to_one:
             return first, second, bits
+        if constraints.together:
+            certain = np.unique(np.asarray(sorted(constraints.together)))
+            free = ~(np.isin(first, certain) | np.isin(second, certain))
+            first, second, bits = first[free], second[free], bits[free]
         if constraints.apart:
             size = len(self.records)
             excluded = np.asarray([low * size + high for low, high in sorted(constraints.apart)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
-from typing import Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, PrivateAttr, WithJsonSchema, field_validator, model_validator
 
@@ -15,6 +15,9 @@ from rules.document.mistakes import suggestion
 from rules.groups.learning import Weights
 from rules.kinds.similar.model.document import ModelDocument
 from rules.kinds.similar.types import SemanticType
+
+if TYPE_CHECKING:
+    from rules.values import Value
 
 _MODEL_SCHEMA = {"anyOf": [{"type": "string", "examples": ["models/twin-customer.yaml"]}, {"type": "object"}]}
 
@@ -120,6 +123,15 @@ class SimilarRule(GroupedRule):
     @property
     def joins(self) -> bool:
         return True
+
+    @property
+    def learns(self) -> bool:
+        return True
+
+    def as_compared(self, values: Mapping[str, Value]) -> Mapping[str, Value]:
+        from rules.kinds.similar.texts import compared  # noqa: PLC0415 - only a judgement asks
+
+        return compared(values, self.compare)
 
     def because(self, form: str) -> str:  # noqa: ARG002 - its findings have one form
         from rules.kinds.similar.description import because  # noqa: PLC0415 - only people ask

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rules.kinds.similar.types import SemanticType
+from rules.values import Value
 
 _LETTERS = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
 
@@ -72,6 +74,17 @@ def normalised(column: Any, semantic_type: SemanticType) -> Any:
         case _:
             text = pc.utf8_trim_whitespace(pc.replace_substring_regex(text, r"\s+", " "))
     return pc.if_else(pc.equal(text, ""), None, text)
+
+
+def compared(values: Mapping[str, Value], types: Mapping[str, SemanticType]) -> dict[str, Value]:
+    """Return the values of one record as they are compared, without empty ones."""
+    texts = {}
+    for name, semantic_type in types.items():
+        value = values.get(name)
+        if value is not None:
+            column = pa.array([str(value) if type(value) is int else value])
+            texts[name] = normalised(column, semantic_type)[0].as_py()
+    return {name: text for name, text in texts.items() if text is not None}
 
 
 def _day(text: Any) -> Any:

@@ -355,7 +355,7 @@ def judged(first: int, second: int, **values: Any) -> JudgedPairs:
 
 @pytest.mark.slow
 def test_a_pair_that_people_judged_to_be_different_is_joined_only_by_a_new_value() -> None:
-    rule = twins().keeping_apart(judged(0, 1, email="a@x"))
+    rule = twins().with_judged(judged(0, 1, email="a@x"))
     pair = [{"email": "a@x"}, {"email": "a@x", "phone": "1"}]
 
     def groups(*rows: Mapping[str, Any]) -> list[list[Any]]:
@@ -371,7 +371,7 @@ def test_a_pair_that_people_judged_to_be_different_is_joined_only_by_a_new_value
 def test_with_one_key_people_s_judgements_are_left_to_tracking() -> None:
     rule = twins(key=["email"])
 
-    assert rule.keeping_apart(judged(0, 1, email="a@x")) is rule
+    assert rule.with_judged(judged(0, 1, email="a@x")) is rule
 
 
 def test_records_without_id_are_joined_like_others() -> None:
