@@ -157,6 +157,7 @@ def _states_for(command: str) -> Sequence[State]:
         "quarantine": (State.QUARANTINED,),
         "approve": (*CHOOSABLE, State.APPROVED),
         "keep": CHOOSABLE,
+        "split": CHOOSABLE,
         "reject": (State.AWAITING, State.APPROVED),
         "retry": (State.FAILED, State.APPROVED),
     }.get(command, (*LIVE, *IN_HAND))

@@ -14,6 +14,7 @@ from reconcile.cli import people
 from reconcile.cli.columns import Cell, severity_cell
 from reconcile.cli.drawing import draw_plan, draw_records
 from reconcile.cli.output import FILE, HIDDEN, Config, Note, Output, Show
+from reconcile.cli.pairs import list_uncertain
 from reconcile.cli.selecting import (
     Confirm,
     Finding_,
@@ -100,17 +101,24 @@ def findings(
         int | None, typer.Option("--limit", help="At most this many; 50 by default.", min=1, metavar="N")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="List all findings.")] = False,
+    uncertain: Annotated[
+        bool, typer.Option("--uncertain", help="List instead the pairs of records whose judgement would teach a rule.")
+    ] = False,
     show: Show = False,
 ) -> None:
+    if every and limit is not None:
+        raise typer.BadParameter("cannot be combined with --all", param_hint="--limit")
+    maximum = None if every else limit or _USUAL
+    if uncertain:
+        others = (state, severity, search, where, form, owner, assigned_to, older_than, since, at_least, at_most)
+        list_uncertain(out, config, rule or (), maximum, show=show, others=others)
+        return
     from notifications.wording.words import plural
     from reconcile.cli.opening import load_for_state
     from reconcile.store.findings import with_hidden_amount
     from reconcile.views.filters import ListFilter
     from reconcile.views.findings import to_json
 
-    if every and limit is not None:
-        raise typer.BadParameter("cannot be combined with --all", param_hint="--limit")
-    maximum = None if every else limit or _USUAL
     if where is not None and search is not None:
         raise typer.BadParameter("cannot be combined with --search", param_hint="--where")
     chosen = () if search is not None and not state else states(state)
@@ -140,13 +148,10 @@ def findings(
         out.note(f"{more}; use --all to list all, or --limit N")
     if out.json:
         out.emit(list(map(to_json, views)))
-        return
-    if not views:
+    elif not views:
         out.note("No findings." if search is None else _NOTHING_FITS)
-        return
-    _list(out, views)
-    if any(view.is_masked for view in views):
-        out.note(HIDDEN)
+    else:
+        _list(out, views)
 
 
 @dataclass(frozen=True)
@@ -214,6 +219,8 @@ def _list(out: Output, views: Sequence[FindingView]) -> None:
         headings.append("approvals")
         rows = [(*row, count) for row, count in zip(rows, given, strict=True)]
     out.table(headings, rows, right=(5, 6), spare=("since", "records"))
+    if any(view.is_masked for view in views):
+        out.note(HIDDEN)
 
 
 def _row(view: FindingView) -> tuple[Cell, ...]:

@@ -67,6 +67,8 @@ SHAPES: Mapping[str, str] = {
     "reopen": f"{_DECISION}. For several: {_SEVERAL}",
     "assign": f"{_DECISION}. For several: {_SEVERAL}",
     "keep": _DECISION,
+    "judge": '{"changed", "sentence"}',
+    "split": _DECISION,
     "export": '{"file", "findings"}',
     "decide": f'{_SEVERAL}. With --dry-run: {{"decisions": [...]}}',
     "approve": f"{_PLANNED}. For several: {_SEVERAL}",

@@ -60,6 +60,7 @@ def _record(
     possible = list(_possible(rule, typed))
     held = {**pair_records.values_of(tx, rule.name, possible)}
     held |= {record: values for record, values in paired.items() if record in possible}
+    held = held or {**pair_records.judged_values(tx, rule.name, possible)}
     if len(held) != 1:
         raise RecordNotKnown(rule.name, " / ".join(typed), is_ambiguous=bool(held))
     return next(iter(held.items()))

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 
 from reconcile.audit import facts, log
 from reconcile.decisions.known_records import KnownPair, of_uncertain, typed_pair
-from reconcile.decisions.refusals import AnswerUnknown, JudgedInFinding, PairInHand, RuleTakesNoJudgement
+from reconcile.decisions.refusals import (
+    AnswerUnknown,
+    JudgedInFinding,
+    PairInHand,
+    PairUnknown,
+    RecordNotKnown,
+    RuleTakesNoJudgement,
+)
 from reconcile.decisions.request import DecisionResult
 from reconcile.findings.identity import agreeing, differing
 from reconcile.findings.shown import Finding
@@ -58,13 +65,17 @@ def judge(store: Store, rule: Rule, request: PairRequest, *, actor: str) -> Deci
     if not rule.learns:
         raise RuleTakesNoJudgement(rule)
     with store.begin() as tx:
-        pair = of_uncertain(tx, rule, request.pair) if request.pair else typed_pair(tx, rule, request.records or ())
+        pair = _known(tx, rule, request)
+        if pair is None:
+            return DecisionResult("These records were not judged; nothing was changed.", changed=False)
         holding = pair_records.holding(tx, rule.name, pair.records)
         effects.lock_findings(tx, holding)
         findings = [stored_findings.lock(tx, name) for name in holding]
         before = pair_judgements.find(tx, rule.name, pair.records)
         if _is_answered(tx, before, request.answer):
             return DecisionResult(f"{_answered(pair, request.answer)}; nothing was changed.", changed=False)
+        if request.answer != FORGET and not all(pair.values):
+            raise PairUnknown(rule.name)
         if in_hand := [finding for finding in findings if finding.state in IN_HAND]:
             raise PairInHand(in_hand[0].id)
         _store(tx, rule, pair, before, request, actor)
@@ -72,6 +83,16 @@ def judge(store: Store, rule: Rule, request: PairRequest, *, actor: str) -> Deci
             for finding in findings:
                 void_plan(tx, finding, reason=f"a pair was judged by {actor}", by=actor)
         return DecisionResult(_SENTENCES[request.answer].format(pair.name, rule.name))
+
+
+def _known(tx: Transaction, rule: Rule, request: PairRequest) -> KnownPair | None:
+    """Return the pair; None for an answer to be taken back about records of which the state holds nothing."""
+    try:
+        return of_uncertain(tx, rule, request.pair) if request.pair else typed_pair(tx, rule, request.records or ())
+    except RecordNotKnown:
+        if request.answer != FORGET:
+            raise
+        return None
 
 
 def _is_answered(tx: Transaction, before: StoredJudgement | None, answer: str) -> bool:

@@ -307,7 +307,7 @@ class PairUnknown(Refused):
     def __init__(self, rule: str) -> None:
         super().__init__(
             f"Rule `{rule}` no longer lists this pair: a newer run found others. Nothing was changed; "
-            f"`reconcile findings --uncertain {rule}` lists the current pairs"
+            f"`reconcile findings --uncertain --rule {rule}` lists the current pairs"
         )
 
 

@@ -11,7 +11,7 @@ from reconcile.findings.states import State
 from reconcile.store import bulk
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import FORMER, decode_key
-from reconcile.store.tables import finding_members, findings
+from reconcile.store.tables import finding_members, findings, not_same
 from rules.values import Value
 
 _OVER = (State.RESOLVED.value, State.MERGED.value)
@@ -22,6 +22,19 @@ def values_of(tx: Transaction, rule: str, names: Sequence[str]) -> Mapping[str, 
     query = sa.select(finding_members.c.record, finding_members.c["values"])
     rows = tx.connection.execute(_present(query, rule, names).order_by(findings.c.last_seen, findings.c.id))
     return {record: decode_key(values) for record, values in rows}
+
+
+def judged_values(tx: Transaction, rule: str, names: Sequence[str]) -> Mapping[str, Mapping[str, Value]]:
+    """Return those of these records that people judged in the rule, with the values that a finding had of each last."""
+    columns = (not_same.c.record_a, not_same.c.record_b)
+    queries = (sa.select(name).where(not_same.c.rule == rule, bulk.is_one_of(name, names)) for name in columns)
+    judged = set(tx.connection.execute(sa.union(*queries)).scalars())
+    query = sa.select(finding_members.c.record, finding_members.c["values"])
+    query = query.join(findings, findings.c.id == finding_members.c.finding)
+    query = query.where(findings.c.rule == rule, bulk.is_one_of(finding_members.c.record, sorted(judged)))
+    rows = tx.connection.execute(query.order_by(findings.c.last_seen, findings.c.id))
+    values = {record: decode_key(stored) for record, stored in rows}
+    return {record: values.get(record, {}) for record in judged}
 
 
 def holding(tx: Transaction, rule: str, records: tuple[str, str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -14,7 +15,7 @@ from reconcile.documents import JsonObject
 from reconcile.errors import Refused
 from reconcile.findings.approval import GivenApprovals, person
 from reconcile.findings.chosen_values import by_record, chosen_values
-from reconcile.findings.identity import public
+from reconcile.findings.identity import member_name, public
 from reconcile.findings.keeper import CHOOSABLE, handle_of
 from reconcile.findings.payload import DUPLICATE, apart
 from reconcile.findings.shown import Finding
@@ -377,6 +378,8 @@ class FindingDetail(FindingView):
     """The match keys in words, if one of several is enough."""
     handles: tuple[str, ...] = ()
     """A handle for each record that a person may keep instead; empty if nobody may choose."""
+    splits: tuple[str, ...] = ()
+    """A handle for each record that a person may split off, empty for one that is split off already; none of two."""
     field_choices: Mapping[str, FieldChoice] = field(default_factory=dict)
     """The fields side by side that differ and that the keeper may take from another record; empty as `handles`."""
 
@@ -438,6 +441,8 @@ class FindingDetail(FindingView):
             yield f"each is {finding.repetition.in_words}"
         if finding.nearby:
             yield self._near()
+        if split_off := [name for name, handle in zip(self.record_names, self.splits, strict=False) if not handle]:
+            yield f"{words.listed(split_off)} split off; the next run takes it out"
         if finding.reason:
             yield finding.reason
         if finding.note:
@@ -537,6 +542,7 @@ def detail(application: Application, identifier: str, *, show: bool) -> FindingD
         can_take_back=can_take_back,
         alternatives=() if rule is None else rule.alternatives,
         handles=_handles(application, finding),
+        splits=_splits(application, finding),
         field_choices=_field_choices(application, finding, table),
     )
 
@@ -606,6 +612,19 @@ def _handles(application: Application, finding: Finding) -> tuple[str, ...]:
         return ()
     key = application.memory.key
     return tuple(handle_of(key, finding.id, member) for member in finding.members)
+
+
+def _splits(application: Application, finding: Finding) -> tuple[str, ...]:
+    rule = application.project.rules.get(finding.rule)
+    may_split = rule is not None and rule.joins and finding.form == DUPLICATE and finding.records > 2
+    if not may_split or finding.state not in CHOOSABLE:
+        return ()
+    key = application.memory.key
+    judged = Counter(member_name(member) for pair in finding.settled_pairs for member in pair)
+    return tuple(
+        "" if judged[member_name(member)] == finding.records - 1 else handle_of(key, finding.id, member)
+        for member in finding.members
+    )
 
 
 def _prospect(

@@ -20,6 +20,7 @@ from reconcile.masking.personal import Masking
 from reconcile.store import Transaction, findings, overview
 from reconcile.store import releases as stored_releases
 from reconcile.store import runs as stored_runs
+from reconcile.views import pairs
 from reconcile.views.advice import Judged, proposal
 from reconcile.views.today import DAYS, Days, Sums, by_day, money_in_words, sums_of
 
@@ -122,7 +123,10 @@ class RuleChange:
 
 @dataclass(frozen=True)
 class RuleDetail:
-    """A rule with its definition as YAML, its changes, newest first, and its latest result with its run's id."""
+    """A rule with its definition as YAML, its changes, newest first, and its latest result with its run's id.
+
+    `pairs` of its records wait for an answer.
+    """
 
     view: RuleView
     definition: str
@@ -131,6 +135,7 @@ class RuleDetail:
     latest: tuple[str, Outcome] | None
     weights: Weights | None = None
     """Its learnt weights, if it has some; the definition leaves them out."""
+    pairs: int = 0
 
 
 def listed(application: Application) -> list[RuleView]:
@@ -151,7 +156,8 @@ def detail(application: Application, name: str) -> RuleDetail:
         changes = _changes(tx, name)
         latest = _latest(tx, name)
     weights = application.project.rules[name].weights
-    return RuleDetail(view, changes[0].definition if changes else "", changes, days, latest, weights)
+    definition, waiting = changes[0].definition if changes else "", pairs.count(application, [name])
+    return RuleDetail(view, definition, changes, days, latest, weights, waiting)
 
 
 @dataclass(frozen=True)

@@ -80,13 +80,21 @@ RecordName = Annotated[list[IdPart], Field(max_length=50)] | IdPart
 """A record's id: its parts, or one text or number."""
 
 
+class PairAnswerDocument(_Request):
+    """An answer about a pair of the rule: `same`, `not_the_same`, or `forget`, which takes an answer back."""
+
+    rule: Name
+    answer: Name
+    note: Text | None = None
+
+
 class DecisionDocument(_Request):
     """A decision about a finding as it was shown: a finding or plan that changed since is not decided.
 
     `version` is the finding's, `plan_hash` that of its plan, which `approve` needs. `until` ends a snooze, by
     default when the finding grows. `to` is whom the finding is assigned to, null for nobody. `keeper` is the id of the
-    record to keep, as the finding's `surplus` has it, or as people see it: one text like `A-1 / 7`, or one number.
-    A number may be given as a text, and the reverse. `values` names in the same way, by column, the records that give
+    record to keep, or to split off, as the finding's `surplus` has it, or as people see it: one text like `A-1 / 7`, or
+    one number. A number may be given as a text, and the reverse. `values` names in the same way, by column, the records that give
     the keeper these values; null leaves the value to the rule.
     """
 
@@ -207,6 +215,22 @@ class FindingsDocument(_Answer):
     cursor: str | None
 
 
+class PairDocument(_Answer):
+    """Two records that a rule is not sure about, side by side. `evidence` says what speaks for and against."""
+
+    pair: str
+    rule: str
+    probability: float
+    evidence: str
+    side_by_side: JsonObject
+
+
+class PairsDocument(_Answer):
+    """The pairs of records that wait for an answer: in each rule those that teach most first."""
+
+    pairs: list[PairDocument]
+
+
 class FindingDetailDocument(FindingDocument):
     """A finding with its records side by side, its history, and the plan that waits, if one does."""
 
@@ -218,6 +242,14 @@ class DecidedDocument(_Answer):
     """What became of a decision; `changed` is false if it was so already."""
 
     finding: str
+    changed: bool
+    sentence: str
+
+
+class JudgedDocument(_Answer):
+    """What became of an answer about a pair; `changed` is false if it was so already."""
+
+    pair: str
     changed: bool
     sentence: str
 

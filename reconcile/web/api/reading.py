@@ -15,7 +15,7 @@ from reconcile.people.roles import Person, Role
 from reconcile.service import jobs
 from reconcile.store.audit_log import EntryFilter
 from reconcile.store.findings import FindingFilter
-from reconcile.views import audit, effects, findings, queue, rules, runs
+from reconcile.views import audit, effects, findings, pairs, queue, rules, runs
 from reconcile.views.filters import ListFilter
 from reconcile.views.search import search_by
 from reconcile.web.api import documents
@@ -126,6 +126,15 @@ def reveal_finding(person: Viewer, context: At, finding: str) -> JSONResponse:
     """Return a finding with personal data in clear, which the user must be allowed to see; this is recorded."""
     with context.application() as application:
         return JSONResponse(findings.detail_to_json(findings.reveal(application, finding, by=person)))
+
+
+@router.get("/pairs", responses=answers(documents.PairsDocument), dependencies=[VIEWER])
+def list_pairs(context: At, rule: Annotated[list[str] | None, Query()] = None) -> JSONResponse:
+    """List the pairs of records whose judgement would teach a rule, with personal data masked."""
+    with context.application() as application:
+        for name in rule or ():
+            application.require("rule", name, tuple(application.project.rules))
+        return JSONResponse({"pairs": [pairs.to_json(view) for view in pairs.waiting(application, tuple(rule or ()))]})
 
 
 @router.get("/rules", responses=answers(documents.RulesDocument), dependencies=[VIEWER])

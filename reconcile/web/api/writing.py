@@ -12,6 +12,7 @@ from reconcile.coordination import pauses
 from reconcile.decisions.many import DecisionResults, decide_each
 from reconcile.decisions.offered import require
 from reconcile.decisions.once import once
+from reconcile.decisions.pairs import PairRequest
 from reconcile.decisions.request import DecisionRequest
 from reconcile.documents import JsonObject
 from reconcile.people.roles import Person, Role
@@ -24,6 +25,7 @@ from reconcile.web.api.documents import (
     DecisionDocument,
     IdempotencyKey,
     ManyDecisionsDocument,
+    PairAnswerDocument,
     PauseRequestDocument,
     RecordName,
 )
@@ -41,8 +43,8 @@ Act = Callable[[], JsonObject]
 def decide(
     person: Reviewer, context: At, finding: str, decision: str, wanted: DecisionDocument, key: IdempotencyKey = None
 ) -> JSONResponse:
-    """Decide about a finding: approve, reject, dismiss, handle, snooze, reopen, assign, keep; as an operator undo,
-    retry."""
+    """Decide about a finding: approve, reject, dismiss, split, handle, snooze, reopen, assign, keep; as an operator
+    undo, retry."""
     require(person, decision)
 
     def act() -> JsonObject:
@@ -79,6 +81,21 @@ def decide_many(
 
     request = ["decide many", wanted.model_dump(mode="json")]
     return _answered(context, person, key, request, act, wanted.decision)
+
+
+@router.post("/pairs/{pair}", responses=answers(documents.JudgedDocument))
+def judge(
+    person: Reviewer, context: At, pair: str, wanted: PairAnswerDocument, key: IdempotencyKey = None
+) -> JSONResponse:
+    """Say whether the records of a pair are the same; the next run of the rule follows the answer."""
+
+    def act() -> JsonObject:
+        with context.application() as application:
+            request = PairRequest(wanted.rule, wanted.answer, pair=pair, note=wanted.note)
+            answer = application.decisions_of(person).judge_pair(request)
+        return {"pair": pair, "changed": answer.changed, "sentence": answer.sentence}
+
+    return _answered(context, person, key, ["judge", pair, wanted.model_dump(mode="json")], act, "judge")
 
 
 @router.post("/jobs/{job}/runs", responses=answers(documents.RequestedDocument))

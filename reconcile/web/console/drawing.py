@@ -18,7 +18,7 @@ from notifications.wording import words
 from reconcile.config.settings import Project
 from reconcile.people.roles import Role
 from reconcile.telemetry import visible
-from reconcile.web.console import pieces
+from reconcile.web.console import letters, pieces
 from reconcile.web.context import RequestOrigin
 from reconcile.web.gate import COOKIE, Visit
 
@@ -83,7 +83,12 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"static": pieces.address, "plural": words.plural, "span": words.span}
+    environment.globals |= {
+        "static": pieces.address,
+        "plural": words.plural,
+        "span": words.span,
+        "letters": letters.marked,
+    }
     environment.filters |= {
         "block": _block,
         "code": _code,

@@ -25,7 +25,7 @@ from reconcile.store.finding_pages import numbers
 from reconcile.store.findings import assignees, get, standing, with_hidden_amount
 from reconcile.store.plans import waiting_plans
 from reconcile.views import filters as list_filters
-from reconcile.views import findings, queue
+from reconcile.views import findings, pairs, queue
 from reconcile.web.console import carried, filters, saved
 from reconcile.web.console.drawing import page
 from reconcile.web.console.filters import GROUPS, Filter
@@ -96,7 +96,7 @@ def decide(visit: Reviewer, request: Request, finding: str, decision: str) -> Re
         return _refused(visit, request, finding, error)
     if decision in ("approve", "retry"):
         visit.context.wake("clean")
-    return _to(_after(finding, form, stays=decision == "keep"))
+    return _to(_after(finding, form, stays=decision in ("keep", "split")))
 
 
 @router.post("/review/decide")
@@ -178,7 +178,7 @@ def _value(pressed: str) -> tuple[str, tuple[str, ...]]:
 def _after(finding: str, form: Form, *, stays: bool) -> str:
     """Return where to go after a decision: to the next finding of the queue, or back to the one page.
 
-    After a choice of the keeper or a value the same finding stays, with its new plan.
+    After a choice of the keeper or a value, and after a split, the same finding stays, with its new plan.
     """
     if form.get("back", "").startswith("/review"):
         after = {"finding": finding} if stays else {"finding": form.get("next", ""), "done": finding}
@@ -224,7 +224,9 @@ def queue_page(
             plans = {finding: plan.hash for finding, plan in waiting_plans(tx, names).items()}
             taken_back = _taken_back(tx, told.outcomes) if told else []
         choices = choices_of(application, visit)
+        uncertain = pairs.count(application, [wanted_filter.rule] if wanted_filter.rule in choices["rules"] else ())
     given = choices | {
+        "pairs": uncertain,
         "filter": wanted_filter,
         "listing": listing,
         "views": saved.views(request, visit),
@@ -340,7 +342,8 @@ def _shown(application: Application, visit: Visit, name: str, *, show: bool = Fa
     )
     undo = finding.undo.state if finding.undo else None
     has_plan, can_take_back = finding.plan is not None, finding.can_take_back
-    can = possible(finding.state, has_plan=has_plan, undo=undo, can_take_back=can_take_back)
+    can_split = any(finding.splits)
+    can = possible(finding.state, has_plan=has_plan, undo=undo, can_take_back=can_take_back, can_split=can_split)
     allowed = frozenset(decision for decision in can if visit.person.role >= ROLES[decision])
     refusal = finding.approval_refusal(visit.person.name) if "approve" in allowed else None
     return _Shown(finding, allowed - {"approve"} if refusal else allowed, refusal, show)

@@ -13,10 +13,11 @@
     const areTicked = document.querySelector('.list input[name="finding"]:checked') !== null;
     const elements = new Map();
     for (const element of document.querySelectorAll("[data-key], [data-many]")) {
-      const key = element.dataset.key ?? element.dataset.many;
-      const isOfMany = areTicked && "adhsun".includes(key);
-      const isUsed = element.getClientRects().length > 0 && isOfMany === (element.dataset.many !== undefined);
-      if (isUsed && !elements.has(key)) elements.set(key, element);
+      for (const key of (element.dataset.key ?? element.dataset.many).split(" ")) {
+        const isOfMany = areTicked && "adhsun".includes(key);
+        const isUsed = element.getClientRects().length > 0 && isOfMany === (element.dataset.many !== undefined);
+        if (isUsed && !elements.has(key)) elements.set(key, element);
+      }
     }
     return elements;
   };
