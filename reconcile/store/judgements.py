@@ -127,7 +127,7 @@ def judge(
     that it was handled: an undo says nothing about records that the cleaning left alone. One that is handled is still
     the same if it was judged so.
     """
-    kept = [_HANDLED] if keep_handled else [SAME] if are_handled else []
+    kept = _HANDLED if keep_handled else SAME if are_handled else None
     statement = upsert(tx, kept)
     judged = 0
     for chunk in chunks(names):
@@ -154,11 +154,11 @@ def judge(
     return judged
 
 
-def upsert(tx: Transaction, kept: Sequence[str] = ()) -> Any:
-    """Return the statement that stores a judgement in the place of an earlier one, unless that has a kept decision."""
+def upsert(tx: Transaction, kept: str | None = None) -> Any:
+    """Return the statement that stores a judgement in the place of an earlier one, unless that has the kept decision."""
     insert = insert_for(tx, not_same)
     update = {name: insert.excluded[name] for name in not_same.c.keys() if name not in _PAIR}  # noqa: SIM118
-    is_replaced = not_same.c.decision.is_(None) | not_same.c.decision.not_in(kept) if kept else None
+    is_replaced = None if kept is None else not_same.c.decision.is_distinct_from(kept)
     return insert.on_conflict_do_update(index_elements=_PAIR, set_=update, where=is_replaced)
 
 

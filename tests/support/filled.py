@@ -428,6 +428,41 @@ ROWS: Mapping[str, Rows] = {
         ],
         "record_ids": [{"dataset": "orders", "columns": '["id"]', "types": '["integer"]', "at": AT}],
     },
+    "0020": {
+        "not_same": [
+            {
+                "rule": "old-rule",
+                "record_a": '[["t","e"]]',
+                "record_b": '[["t","f"]]',
+                "values_a": '[["@not order_id",["t","e"]]]',
+                "values_b": '[["@not order_id",["t","f"]]]',
+                "finding": None,
+                "decided_by": "eve",
+                "decided_at": AT,
+                "note": "she said so",
+                "decision": "same",
+                "pair": "aa" * 16,
+                "kind": "duplicates",
+                "dataset": "charges",
+            }
+        ],
+        "uncertain_pairs": [
+            {
+                "pair": "bb" * 16,
+                "rule": "old-rule",
+                "kind": "duplicates",
+                "dataset": "charges",
+                "position": 0,
+                "record_a": '[["t","g"]]',
+                "record_b": '[["t","h"]]',
+                "values_a": '[["order_id",["t","g"]]]',
+                "values_b": '[["order_id",["t","h"]]]',
+                "probability": "0.4321",
+                "evidence": "order_id is one letter apart",
+                "found_at": AT,
+            }
+        ],
+    },
 }
 
 REVISIONS = tuple(

@@ -94,8 +94,8 @@ class DecisionDocument(_Request):
     `version` is the finding's, `plan_hash` that of its plan, which `approve` needs. `until` ends a snooze, by
     default when the finding grows. `to` is whom the finding is assigned to, null for nobody. `keeper` is the id of the
     record to keep, or to split off, as the finding's `surplus` has it, or as people see it: one text like `A-1 / 7`, or
-    one number. A number may be given as a text, and the reverse. `values` names in the same way, by column, the records that give
-    the keeper these values; null leaves the value to the rule.
+    one number. A number may be given as a text, and the reverse. `values` names in the same way, by column, the records
+    that give the keeper these values; null leaves the value to the rule.
     """
 
     version: int | None = None
