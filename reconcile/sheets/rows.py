@@ -29,7 +29,7 @@ Cell = str | int | Decimal | dt.datetime | None
 ROLES = ("keeper", "surplus", "left", "right")
 FILLED_IN = ("decision", "note", "until", "to")
 """The columns that a person fills in."""
-CHOICES = tuple(name for name in offered.ROLES if name != "keep")
+CHOICES = tuple(name for name in offered.ROLES if name not in ("keep", "split"))
 """The decisions of a row: all but the choice of another keeper, for which there is no column."""
 AS_SEEN = ("version", "plan", "seen")
 """The columns that tie a decision to what the person saw."""
