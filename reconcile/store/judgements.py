@@ -155,7 +155,7 @@ def judge(
 
 
 def upsert(tx: Transaction, kept: str | None = None) -> Any:
-    """Return the statement that stores a judgement in the place of an earlier one, unless that has the kept decision."""
+    """Return the statement that stores a judgement in the place of an earlier one without the kept decision."""
     insert = insert_for(tx, not_same)
     update = {name: insert.excluded[name] for name in not_same.c.keys() if name not in _PAIR}  # noqa: SIM118
     is_replaced = None if kept is None else not_same.c.decision.is_distinct_from(kept)
