@@ -24,7 +24,7 @@ from reconcile.findings.identity import agreeing, differing
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import IN_HAND, LIVE, SETTLED, Event, State
 from reconcile.journal import effects
-from reconcile.store import Store, Transaction, pair_judgements, pair_records
+from reconcile.store import Store, Transaction, pair_judgements, pair_records, watermarks
 from reconcile.store import findings as stored_findings
 from reconcile.store.pair_judgements import JudgedPair, StoredJudgement
 from reconcile.tracking import progress
@@ -110,6 +110,7 @@ def _is_answered(tx: Transaction, before: StoredJudgement | None, answer: str) -
 def _store(
     tx: Transaction, rule: Rule, pair: KnownPair, before: StoredJudgement | None, request: PairRequest, actor: str
 ) -> None:
+    watermarks.forget(tx, rule.name)  # the next run reads the records even if they did not change
     body = {"rule": rule.name} | ({"note": request.note} if request.note else {})
     if before is not None:
         log.touch(tx, facts.FINDING, [before.finding] if before.finding else [])

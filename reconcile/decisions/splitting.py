@@ -16,7 +16,7 @@ from reconcile.findings.keeper import CHOOSABLE, handle_of
 from reconcile.findings.payload import DUPLICATE
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.journal import effects
-from reconcile.store import Transaction, judgements
+from reconcile.store import Transaction, judgements, watermarks
 from reconcile.store import findings as stored_findings
 
 
@@ -63,6 +63,7 @@ def _split(tx: Transaction, finding: Finding, member: FindingMember, *, by: str,
     log.touch(tx, facts.FINDING, [finding.id, *judged.findings])
     log.touch(tx, facts.PAIR, judged.pairs)
     pairs = judgements.judge(tx, [finding.id], by=by, note=note, members={finding.id: [name, *others]}, apart=[name])
+    watermarks.forget(tx, finding.rule)  # the next run reads the records even if they did not change
     void_plan(tx, finding, reason=f"a record was split off by {by}", by=by)
     body = {"finding": finding.id, "rule": finding.rule, "records": finding.records, "version": finding.version}
     body |= {"record": handle_of(tx.store.key, finding.id, member), "pairs": pairs} | ({"note": note} if note else {})
