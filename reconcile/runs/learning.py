@@ -23,7 +23,7 @@ def learn(rule: Rule, order: RunOrder, tools: Readers, store: Store | None, prec
         raise Wrong(str(error)) from error
     if store is not None:
         with store.read() as tx:
-            learning = judged_pairs.keeping_apart(tx, learning)
+            learning = judged_pairs.with_answers(tx, learning)
     answer = detected(
         learning,
         *(order.job, order.slot, tools.budget),

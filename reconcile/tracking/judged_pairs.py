@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from reconcile.findings.identity import RuleIdentity, dataset_of, differing_in, id_of, linking_in
-from reconcile.store import Transaction, judgements
+from reconcile.store import Transaction, judgements, pair_judgements
 from reconcile.store import finding_memory as memory
 from rules.kinds.base import Rule
+from rules.pairs.evidence import LinkingValues
 from rules.values import canonical_json
+
+
+Pair = frozenset[tuple[str | None, str]]
 
 
 def with_judged(tx: Transaction, rule: Rule) -> Rule:
@@ -28,5 +32,15 @@ def with_judged(tx: Transaction, rule: Rule) -> Rule:
     return rule.with_judged(apart, {_named(pair): differing_in(*values) for pair, values in same.items()})
 
 
-def _named(pair: Iterable[str]) -> frozenset[tuple[str | None, str]]:
+def with_answers(tx: Transaction, rule: Rule) -> Rule:
+    """Return a rule that learns with all pairs that people judged, whatever their values are now, and those of findings
+    that they handled or that were cleaned."""
+    apart: dict[Pair, LinkingValues] = {}
+    together: dict[Pair, LinkingValues] = {}
+    for pair in pair_judgements.learnt_pairs(tx, rule.name, rule.kind):
+        (together if pair.is_same else apart)[frozenset(pair.named)] = frozenset()
+    return rule.with_judged(apart, together)
+
+
+def _named(pair: Iterable[str]) -> Pair:
     return frozenset((dataset_of(record), canonical_json(id_of(record))) for record in pair)
