@@ -11,7 +11,6 @@ from rules.kinds.base import Rule
 from rules.pairs.evidence import LinkingValues
 from rules.values import canonical_json
 
-
 Pair = frozenset[tuple[str | None, str]]
 
 

@@ -21,8 +21,11 @@ from reconcile.decisions.refusals import (
     SameRecordTwice,
 )
 from reconcile.decisions.request import DecisionRequest
+from reconcile.findings.identity import id_of, record_of
 from reconcile.findings.states import State
 from reconcile.people.roles import NotAllowed, Person, Role
+from reconcile.store import pair_judgements, uncertain_pairs
+from reconcile.upkeep import erasure
 from tests.support.similar import ADA, STRANGERS, TWIN, person
 from tests.support.taught import Taught
 from tests.support.world import TWO, World
@@ -335,3 +338,42 @@ def test_a_handled_pair_is_not_asked(taught: Taught) -> None:
     taught.run()
 
     assert not any("b1" in pair.records[0] for pair in taught.uncertain())
+
+
+# What happens to the rule and the records
+
+
+def test_answers_move_with_the_name_of_the_rule(taught: Taught) -> None:
+    taught.run()
+    taught.judge("same", "b1", "b2")
+    taught.run()
+
+    taught.settings = {"name": "people", "was": "twins"}
+    groups = taught.run()
+
+    with taught.office.store.read() as tx:
+        [learnt] = pair_judgements.learnt_pairs(tx, "people", "similar")
+    assert ["b1", "b2"] in groups
+    assert (learnt.is_same, learnt.source) == (True, "judged")
+    assert taught.uncertain() == []
+    assert is_proven(taught)
+
+
+def test_an_erased_record_is_in_no_answer_and_in_no_uncertain_pair(taught: Taught) -> None:
+    taught.rows["b3"] = LIKE | {"id": "b3", "email": "third@example.org"}
+    taught.rows["b4"] = NEAR | {"id": "b4", "email": "fourth@example.org", "phone": "+47 22 555555"}
+    taught.run()
+    pair = taught.uncertain()[0]
+    first, second = (str(id_of(record)[0]) for record in pair.records)
+    taught.judge("not_the_same", first, second)
+
+    with taught.office.store.begin() as tx:
+        uncertain_pairs.replace(tx, "twins", [pair])
+    wanted = erasure.of_record(taught.office.store, "things", record_of((first,)), ["email"])
+    reached = erasure.erase(taught.office.store, wanted).reached
+
+    assert (reached["judgements"], reached["pairs"]) == (1, 1)
+    assert taught.learnt() == {}
+    with taught.office.store.read() as tx:
+        assert uncertain_pairs.of_rule(tx, "twins") == []
+    assert is_proven(taught)
