@@ -87,7 +87,13 @@ def judge(tx: Transaction, judged: JudgedPair, *, by: str, note: str | None) -> 
     first, second = judged.records
     values_a, values_b = map(encoded, judged.values)
     text = json_text(["reconcile/pair/1", judged.rule, first, second, tx.now.isoformat()])
-    row = {"rule": judged.rule, "record_a": first, "record_b": second, "values_a": values_a, "values_b": values_b}
+    row: dict[str, Any] = {
+        "rule": judged.rule,
+        "record_a": first,
+        "record_b": second,
+        "values_a": values_a,
+        "values_b": values_b,
+    }
     row |= {"finding": None, "decided_by": by, "decided_at": tx.now, "note": note}
     row |= {"decision": SAME if judged.is_same else None, "kind": judged.kind, "dataset": judged.dataset}
     row["pair"] = hmac.digest(tx.store.key, text.encode(), "sha256").hex()[:32]

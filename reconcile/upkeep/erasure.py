@@ -488,9 +488,9 @@ class _Erasure:
             if pair.finding in personal or pair.record_a in records or pair.record_b in records:
                 self._touch(facts.FINDING, [pair.finding])
                 self._change("judgements", erasing.delete_judgement, pair)
-        for judged in list(filter(self._is_personal_pair, erasing.judged_pairs_of(self.tx, self.wanted.dataset))):
-            self._touch(facts.PAIR, [judged.pair])
-            self._change("judgements", erasing.delete_judgement, judged)
+        for judged_pair in list(filter(self._is_personal_pair, erasing.judged_pairs_of(self.tx, self.wanted.dataset))):
+            self._touch(facts.PAIR, [judged_pair.pair])
+            self._change("judgements", erasing.delete_judgement, judged_pair)
         for uncertain in list(filter(self._is_personal_pair, erasing.uncertain_pairs_of(self.tx, self.wanted.dataset))):
             self._change("pairs", erasing.delete_uncertain, uncertain.pair)
 

@@ -70,17 +70,21 @@ class Taught:
 
     def detect(self) -> Detection:
         """What the rule finds now, as people judged."""
-        with self.office.store.read() as tx:
-            rule = judged_pairs.with_judged(tx, self.rule)
+        rule = self._as_judged()
         types = {name: TYPES.get(name, Type.TEXT) for row in self.rows.values() for name in row}
         rows = Rows(types, list(self.rows.values()))
         relations = {"things": dataclasses.replace(rows.relation(), dataset="things")}
         return FittedSimilar.of(rule, relations).detect({"things": rows.streamed()}, SLOT)
 
-    def look(self) -> tuple[list[DuplicateGroup], list[UncertainPair]]:
-        """The same groups and pairs without the engine that reads records: for very many runs."""
+    def _as_judged(self) -> SimilarRule:
         with self.office.store.read() as tx:
             rule = judged_pairs.with_judged(tx, self.rule)
+        assert isinstance(rule, SimilarRule)
+        return rule
+
+    def look(self) -> tuple[list[DuplicateGroup], list[UncertainPair]]:
+        """The same groups and pairs without the engine that reads records: for very many runs."""
+        rule = self._as_judged()
         rows = list(self.rows.values())
         columns = {name: TYPES.get(name, Type.TEXT) for row in rows for name in row} or {"id": Type.TEXT, **_TEXTS}
         bound = bind(rule, {"things": dataclasses.replace(Rows(columns, rows).relation(), dataset="things")})
@@ -100,7 +104,7 @@ class Taught:
         self.office.record_all(groups, rule=RuleIdentity.of(self.rule, existing=Existing.REPORT))
         with self.office.store.begin() as tx:
             uncertain.keep(tx, self.rule, pairs_now)
-        return [sorted(str(member.id[0]) for member in group.members) for group in groups]
+        return sorted(sorted(str(member.id[0]) for member in group.members) for group in groups)
 
     def judge(self, answer: str, first: str, second: str, *, actor: str = "anna") -> DecisionResult:
         request = PairRequest("twins", answer, records=((first,), (second,)))

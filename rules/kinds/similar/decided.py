@@ -130,8 +130,5 @@ def _rows_of(table: pa.Table, columns: Iterable[str], names: Collection[tuple[st
         values: Any = table[column]
         if pa.types.is_string(values.type) or pa.types.is_large_string(values.type) or pa.types.is_integer(values.type):
             texts = sorted({name[number] for name in names if number < len(name)})
-            values = values.cast(pa.string())
-            if not "".join(texts).isascii():
-                values = pc.utf8_normalize(values, form="NFC")  # as names of records are
-            rows &= np.asarray(pc.is_in(values, value_set=pa.array(texts, pa.string())))
+            rows &= np.asarray(pc.is_in(values.cast(pa.string()), value_set=pa.array(texts, pa.string())))
     return np.flatnonzero(rows)

@@ -106,8 +106,8 @@ class SimilarGrouping(SidedBuilder):
         records = self._records(np.unique(np.asarray(chosen, np.int64)))
         named = [pair for pair in chosen if records.keys() >= set(pair)][: uncertain.MOST]
         for (first, second), why in zip(named, evidence(self.matching, named), strict=True):
-            members = (Member.of(records[place], self.bound.shown) for place in (first, second))
-            yield UncertainPair(*members, why.probability, why.words)
+            left, right = (Member.of(records[place], self.bound.shown) for place in (first, second))
+            yield UncertainPair(left, right, why.probability, why.words)
 
     def left_out(self) -> Iterator[Skipped]:
         """Yield how many records a list of `block` did not bring together, because too many share its values.

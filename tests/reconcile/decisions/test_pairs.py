@@ -22,10 +22,13 @@ from reconcile.decisions.refusals import (
 )
 from reconcile.decisions.request import DecisionRequest
 from reconcile.findings.identity import id_of, record_of
+from reconcile.findings.record_names import RecordIds
 from reconcile.findings.states import State
 from reconcile.people.roles import NotAllowed, Person, Role
 from reconcile.store import pair_judgements, uncertain_pairs
+from reconcile.tracking.renaming import Renaming, rename
 from reconcile.upkeep import erasure
+from rules.values import Type
 from tests.support.similar import ADA, STRANGERS, TWIN, person
 from tests.support.taught import Taught
 from tests.support.world import TWO, World
@@ -376,4 +379,18 @@ def test_an_erased_record_is_in_no_answer_and_in_no_uncertain_pair(taught: Taugh
     assert taught.learnt() == {}
     with taught.office.store.read() as tx:
         assert uncertain_pairs.of_rule(tx, "twins") == []
+    assert is_proven(taught)
+
+
+def test_an_answer_follows_records_that_are_named_anew(taught: Taught) -> None:
+    taught.run()
+    taught.judge("same", "b1", "b2")
+    ids = RecordIds(("id",), (Type.TEXT,))
+
+    with taught.office.store.begin() as tx:
+        rename(tx, Renaming("things", ids, lambda name: name.replace('"b', '"z')), "run-1")
+    taught.rows = {name.replace("b", "z"): row | {"id": name.replace("b", "z")} for name, row in taught.rows.items()}
+
+    assert taught.learnt() == {frozenset({"z1", "z2"}): (True, "judged")}
+    assert ["z1", "z2"] in taught.run()
     assert is_proven(taught)

@@ -12,9 +12,10 @@ import itertools
 import json
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -28,6 +29,7 @@ from reconcile.findings.states import State
 from reconcile.store import tables
 from reconcile.store.finding_memory import decode_key
 from rules.pairs.evidence import LinkingValues, differing_values, linking_values
+from rules.values import Value
 from tests.support.chance import SEED
 from tests.support.similar import STRANGERS
 from tests.support.taught import Taught
@@ -40,7 +42,13 @@ VALUES = {
     "phone": ("+44 20 7946 0123", "020 79460123", "+44 20 7946 0999", None),
     "born": ("1985-12-10", "1985-10-12", "1971-02-03"),
 }
-SETTINGS = ({}, {"threshold": "50%"}, {"threshold": "3%"}, {"veto": ["born"]}, {"veto": ["phone"], "threshold": "10%"})
+SETTINGS: tuple[dict[str, Any], ...] = (
+    {},
+    {"threshold": "50%"},
+    {"threshold": "3%"},
+    {"veto": ["born"]},
+    {"veto": ["phone"], "threshold": "10%"},
+)
 Pair = frozenset[str]
 
 
@@ -193,7 +201,7 @@ class Walk:
         vetoes = self.taught.settings.get("veto", ())
         return any(name in first and name in second and first[name] != second[name] for name in vetoes)
 
-    def compared(self, pair: Pair) -> list[dict[str, object]]:
+    def compared(self, pair: Pair) -> list[dict[str, Value]]:
         return [dict(self.taught.rule.as_compared(self.taught.rows[name])) for name in sorted(pair)]
 
     def rows(self) -> dict[Pair, Row]:
@@ -218,8 +226,8 @@ def _ids(finding: Finding) -> set[str]:
     return {str(member.id[0]) for member in finding.members}
 
 
-def _every_pair(names: object) -> Iterator[Pair]:
-    return map(frozenset, itertools.combinations(names, 2))  # type: ignore[arg-type,call-overload]  # ids of records
+def _every_pair(names: Iterable[str]) -> Iterator[Pair]:
+    return map(frozenset, itertools.combinations(names, 2))
 
 
 def _components(linked: list[Pair]) -> list[set[str]]:

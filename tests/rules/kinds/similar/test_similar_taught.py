@@ -43,7 +43,8 @@ def judged(
     rows: list[Row], together: JudgedPairs, apart: JudgedPairs | None = None, **settings: Any
 ) -> list[list[Value]]:
     """The ids of each group, as people judged."""
-    rule = SimilarRule.model_validate({"name": "twins", "dataset": "things", "compare": COMPARE} | settings)
+    shared = {"name": "twins", "dataset": "things", "compare": COMPARE}
+    rule = SimilarRule.model_validate(shared | {name.rstrip("_"): value for name, value in settings.items()})
     given = Rows({name: TYPES.get(name, Type.TEXT) for row in rows for name in row}, rows)
     relations = {"things": replace(given.relation(), dataset="things")}
     fitted = FittedSimilar.of(rule.with_judged(apart or {}, together), relations)
@@ -77,7 +78,7 @@ def test_not_the_same_a_veto_and_an_exception_win() -> None:
 
     assert judged(PEOPLE, together, {pair("s0", "s1"): frozenset()}) == [["a1", "a2"]]
     assert judged(PEOPLE, together, veto=["born"]) == [["a1", "a2"]]
-    assert judged(PEOPLE, together, **{"except": [["s0", "s1"]]}) == [["a1", "a2"]]
+    assert judged(PEOPLE, together, except_=[["s0", "s1"]]) == [["a1", "a2"]]
 
 
 def test_records_that_are_not_the_same_are_not_brought_together_by_a_third_one() -> None:
@@ -96,15 +97,6 @@ def test_records_that_a_veto_tells_apart_are_not_brought_together_by_a_third_one
 
 def test_a_record_that_is_gone_is_together_with_nothing() -> None:
     assert judged([row for row in PEOPLE if row["id"] != "s1"], same(("s0", "s1"))) == [["a1", "a2"]]
-
-
-def test_an_id_that_is_written_with_combining_marks_is_still_the_judged_record() -> None:
-    rows = [row | {"id": "e\u0301"} if row["id"] == "s1" else row for row in PEOPLE]
-    together = {
-        frozenset({(None, canonical_json(("s0",))), (None, canonical_json(("\xe9",)))}): differences("s0", "s1")
-    }
-
-    assert [len(group) for group in judged(rows, together)] == [2, 2]
 
 
 def test_with_one_to_one_records_that_are_the_same_are_partners() -> None:
@@ -213,6 +205,7 @@ def test_certain_pairs_and_decided_ones_are_not_asked() -> None:
 
     rows = crowd()
     first = next(iter(asked(detect(rows))))
-    excepted = detect(rows, **{"except": [sorted(map(str, first))]})
+    settings: dict[str, Any] = {"except": [sorted(map(str, first))]}
+    excepted = detect(rows, **settings)
 
     assert first not in asked(excepted)
