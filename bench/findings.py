@@ -35,6 +35,7 @@ def findings(groups: int) -> str:
         rows = [("first run", _run(folder, "100%"))]
         _write(folder, groups, 0, order=2)  # a file with the same content is not even read
         rows.append(("no group changed", _run(folder, "100%")))
+        rows.append(("no group changed, dry run", _run(folder, "100%", "--dry-run")))
         changed = min(CHANGED, groups // 10)
         _write(folder, groups, changed)
         rows.append((f"{changed:,} groups changed", _run(folder, "100%")))
@@ -53,9 +54,9 @@ def section(groups: int, most: int) -> str:
     return "### findings\n\n" + "\n\n".join(findings(number) for number in dict.fromkeys((groups, most)))
 
 
-def _run(folder: Path, share: str) -> Took:
+def _run(folder: Path, share: str, *options: str) -> Took:
     (folder / "reconcile.yaml").write_text(CONFIGURATION.replace("SHARE", share))
-    cost, _ = took([*RECONCILE, "run", "--quiet"], str(folder), (0, 3))
+    cost, _ = took([*RECONCILE, "run", "--quiet", *options], str(folder), (0, 3))
     return cost
 
 
