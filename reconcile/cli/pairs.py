@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Judge whether two records are the same. The next run follows your answer.")(judge)
-    app.command(help="Split a record off a finding, because it is not the same as the others.")(split)
+    app.command(help="Judge whether two records are the same.")(judge)
+    app.command(help="Split off a record that is not the same as the others.")(split)
 
 
 def judge(
