@@ -394,3 +394,27 @@ def test_an_answer_follows_records_that_are_named_anew(taught: Taught) -> None:
     assert taught.learnt() == {frozenset({"z1", "z2"}): (True, "judged")}
     assert ["z1", "z2"] in taught.run()
     assert is_proven(taught)
+
+
+@pytest.mark.server
+def test_answers_are_stored_and_followed_in_postgresql_too(postgres_url: str, tmp_path: Path) -> None:
+    taught = Taught.new(tmp_path, [*STRANGERS, ADA, TWIN, THIRD, NEAR, LIKE], url=postgres_url)
+    taught.run()
+    [finding] = taught.office.all()
+
+    taught.judge("same", "b1", "b2")
+    taught.split(finding.id, "a3")
+    groups = taught.run()
+    decide.handle(taught.office.store, finding.id, actor="zoe")
+    again = taught.judge("same", "b2", "b1")
+
+    assert groups == [["a1", "a2"], ["b1", "b2"]]
+    assert not again.changed
+    assert {pair: source for pair, (_, source) in taught.learnt().items()} == {
+        frozenset({"b1", "b2"}): "judged",
+        frozenset({"a1", "a2"}): "handled",
+        frozenset({"a1", "a3"}): "split",
+        frozenset({"a2", "a3"}): "split",
+    }
+    assert is_proven(taught)
+    taught.office.store.close()
