@@ -51,12 +51,12 @@ def curves(weights: Weights) -> Curves | None:
     if len(points) < _FEWEST_POINTS:
         return None
     step = WIDTH / (len(points) - 1)
-    lines = [
+    precision, recall = (
         " ".join(f"{place * step:.1f},{HEIGHT - 4 - share * (HEIGHT - 8):.1f}" for place, share in enumerate(shares))
         for shares in ([each.precision for each in points], [each.recall for each in points])
-    ]
+    )
     after = next((place for place, each in enumerate(points) if each.threshold >= weights.threshold), len(points) - 1)
-    return Curves(*lines, round(after * step, 1), [f"{100 * each.threshold:g} %" for each in points])
+    return Curves(precision, recall, round(after * step, 1), [f"{100 * each.threshold:g} %" for each in points])
 
 
 def stacked(days: Days) -> Plot:

@@ -83,7 +83,7 @@ class Model:
             neighbourhood=_rounded(self.neighbourhood),
             features=_written(self.shares),
             neighbours=_written(self.neighbours),
-            expected=[
+            expected=tuple(
                 ExpectedShares(
                     threshold=_share(line.threshold),
                     pairs=line.pairs,
@@ -92,7 +92,7 @@ class Model:
                 )
                 for line in expected
                 if line.pairs and line.recall >= _LEAST_RECALL
-            ],
+            ),
         )
 
 
