@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -232,13 +233,8 @@ LABELLED: dict[str, Callable[[], Labelled]] = {
 
 def found_pairs(matching: Matching) -> set[tuple[int, int]]:
     """Return the pairs of rows that are together."""
-    rows = matching.records.rows
-    return {
-        (min(a, b), max(a, b))
-        for cluster in matching.clusters()
-        for place, a in enumerate(rows[cluster].tolist())
-        for b in rows[cluster].tolist()[place + 1 :]
-    }
+    clusters = (np.sort(matching.records.rows[cluster]).tolist() for cluster in matching.clusters())
+    return {pair for rows in clusters for pair in combinations(rows, 2)}
 
 
 def rates(found: set[tuple[int, int]], truth: set[tuple[int, int]]) -> tuple[float, float, float]:

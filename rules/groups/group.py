@@ -207,9 +207,17 @@ def in_order(groups: Iterable[G]) -> tuple[G, ...]:
 
 
 def _place(group: Group) -> tuple[Any, ...]:
-    key = tuple(order_key(value) for value in group.key.values())
     begin = order_key(group.span[0]) if group.span else ()
     if group.repetition:
         begin = order_key(group.repetition.number)
-    anchor = group.anchor
-    return key, begin, anchor.dataset or "", tuple(order_key(part) for part in anchor.id)
+    return place_of(group.key, group.anchor, begin)
+
+
+def place_of(key: Mapping[str, Value], anchor: Member | Record, begin: tuple[Any, ...] = ()) -> tuple[Any, ...]:
+    """Return the sort key of a group with this key and first record."""
+    return (
+        tuple(order_key(value) for value in key.values()),
+        begin,
+        anchor.dataset or "",
+        tuple(order_key(part) for part in anchor.id),
+    )

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ from rules.kinds.similar.united import unite, unite_sparse
 
 PairBits = Callable[[Places, Places], NDArray[np.float64]]
 """Log odds of pairs in bits."""
+ComparedAmong = Callable[[Places], tuple[Places, Places]]
+"""The pairs that were compared among some records, which are in ascending order."""
 
 _LARGEST = 400
 """In a component of more records, only candidates are scored; other pairs count as `_ABSENT`."""
@@ -66,21 +69,29 @@ UNCONSTRAINED = Constraints()
 def clusters(
     first: Places,
     second: Places,
-    candidates: tuple[Places, Places],
+    compared: ComparedAmong,
     records: int,
     score: PairBits,
     constraints: Constraints = UNCONSTRAINED,
 ) -> Iterator[Places]:
     """Yield the clusters of two or more records, each in ascending order, in the order of their first records.
 
-    `first` and `second` are the pairs above the threshold, and `candidates` all that were compared. `score` gives the
-    log odds of any pairs in excess of the threshold.
+    `first` and `second` are the pairs above the threshold, and `compared` returns those that were compared among some
+    records. `score` gives the log odds of any pairs in excess of the threshold.
     """
     together = np.asarray(sorted(constraints.together), dtype=np.int64).reshape(-1, 2)
     graph_first = np.concatenate([first, together[:, 0]])
     graph_second = np.concatenate([second, together[:, 1]])
-    for batch in _batches(_components(graph_first, graph_second, records)):
-        yield from _of_batch(batch, candidates, score, constraints)
+    components = _components(graph_first, graph_second, records)
+    apart = {record for pair in constraints.apart for record in pair}
+    are_pairs = [len(members) == 2 and apart.isdisjoint(members.tolist()) for members in components]
+    rest = [members for members, is_pair in zip(components, are_pairs, strict=True) if not is_pair]
+    inner = (groups for batch in _batches(rest) for groups in _of_batch(batch, compared, score, constraints))
+    for members, is_pair in zip(components, are_pairs, strict=True):
+        if is_pair:
+            yield members
+        else:
+            yield from next(inner)
 
 
 def _batches(components: list[Places]) -> Iterator[list[Places]]:
@@ -93,15 +104,15 @@ def _batches(components: list[Places]) -> Iterator[list[Places]]:
         if pairs > _PAIRS:
             yield batch
             batch, pairs = [], 0
-    yield batch
+    if batch:
+        yield batch
 
 
 def _of_batch(
-    batch: list[Places], candidates: tuple[Places, Places], score: PairBits, constraints: Constraints
-) -> Iterator[Places]:
-    """Yield the clusters inside some components."""
-    alone = not constraints.apart
-    inner = [members for members in batch if len(members) <= _LARGEST and not (alone and len(members) == 2)]
+    batch: list[Places], compared: ComparedAmong, score: PairBits, constraints: Constraints
+) -> Iterator[list[Places]]:
+    """Yield the clusters inside each of some components."""
+    inner = [members for members in batch if len(members) <= _LARGEST]
     corners = [np.triu_indices(len(members), 1) for members in inner]
     empty = np.zeros(0, dtype=np.int64)
     left = np.concatenate([empty, *(members[rows] for members, (rows, _) in zip(inner, corners, strict=True))])
@@ -110,23 +121,25 @@ def _of_batch(
     begin = 0
     for members in batch:
         if len(members) > _LARGEST:
-            yield from _inside_large(members, candidates, score, constraints)
-        elif alone and len(members) == 2:
-            yield members
+            yield list(_inside_large(members, compared, score, constraints))
         else:
             pairs = len(members) * (len(members) - 1) // 2
-            yield from _inside(members, bits[begin : begin + pairs], constraints)
+            yield list(_inside(members, bits[begin : begin + pairs], constraints))
             begin += pairs
 
 
 def _components(first: Places, second: Places, records: int) -> list[Places]:
-    """Return the connected components of two or more records."""
+    """Return the connected components of two or more records, in the order of their first records."""
     graph = sparse.coo_array((np.ones(len(first), np.int8), (first, second)), shape=(records, records))
     _, labels = connected_components(graph, directed=False)
     held = sorted_distinct(np.concatenate([first, second]))
-    order = held[np.argsort(labels[held], kind="stable")]
-    bounds = np.flatnonzero(np.diff(labels[order])) + 1
-    return sorted(np.split(order, bounds), key=lambda members: int(members[0])) if len(order) else []
+    leaders = np.full(len(labels), -1)
+    leaders[labels[held[::-1]]] = held[::-1]  # the last one that is written is the first record
+    leader = leaders[labels[held]]
+    order = np.argsort(leader, kind="stable")
+    bounds = [*np.flatnonzero(np.diff(leader[order], prepend=-1)).tolist(), len(order)]
+    members = held[order]
+    return [members[begin:end] for begin, end in pairwise(bounds)]
 
 
 def _inside(members: Places, bits: NDArray[np.float64], constraints: Constraints) -> Iterator[Places]:
@@ -146,11 +159,10 @@ def _inside(members: Places, bits: NDArray[np.float64], constraints: Constraints
 
 
 def _inside_large(
-    members: Places, candidates: tuple[Places, Places], score: PairBits, constraints: Constraints
+    members: Places, compared: ComparedAmong, score: PairBits, constraints: Constraints
 ) -> Iterator[Places]:
     """Yield the clusters inside a large component: average linkage over its candidates alone."""
-    inside = np.isin(candidates[0], members) & np.isin(candidates[1], members)
-    first, second = candidates[0][inside], candidates[1][inside]
+    first, second = compared(members)
     values = _capped(score(first, second))
     scored = dict(zip(zip(first.tolist(), second.tolist(), strict=True), values.tolist(), strict=True))
     own = constraints.within(members)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rules.kinds.similar import overlaps, texts, words
+from rules.kinds.similar import overlaps, words
 from rules.kinds.similar.candidates import atoms as atoms_of
 from rules.kinds.similar.candidates.atoms import Atoms
 from rules.kinds.similar.encoded import Encoded, Floats, Levels, Places
@@ -34,8 +34,10 @@ class Comparison:
     """The features of some records."""
 
     records: Records
+    settings: Settings
     features: tuple[Feature, ...]
-    atoms: tuple[Atoms, ...]
+    words: Mapping[int, Bags]
+    """All words of each column that is compared by words."""
     crosswise: Crosswise | None
     derived: Derived | None
     shared: tuple[int, ...] = ()
@@ -46,30 +48,35 @@ class Comparison:
         """Return the comparison of these columns."""
         whole, bags = _bags(records, settings)
         features: list[Feature] = []
-        atoms: list[Atoms] = []
         for number, (compared, encoded) in enumerate(zip(settings.compare, records.columns, strict=True)):
             match compared.type:
                 case SemanticType.DATE:
                     features.append(DateFeature(compared.name, number, encoded, records.has_sides))
-                    atoms.extend(atoms_of.of_column(compared.name, number, encoded, compared.type, None))
                 case SemanticType.AMOUNT:
-                    amounts = texts.numbers(records.raw[number])
+                    amounts = records.amounts[number]
                     same = _encoded_amounts(amounts)
                     features.append(AmountFeature(compared.name, number, amounts, same, records.has_sides))
-                    atoms.extend(atoms_of.of_column(compared.name, number, same, compared.type, amounts))
                 case semantic_type if semantic_type in WORDED:
                     features.extend(_by_words(compared.name, number, bags[number]))
-                    atoms.extend(_word_atoms(compared.name, number, encoded, whole[number]))
                 case semantic_type:
                     features.append(value_feature(compared.name, number, encoded, semantic_type))
-                    atoms.extend(atoms_of.of_column(compared.name, number, encoded, semantic_type, None))
         shared = tuple(
             number for number, feature in enumerate(features) if settings.compare[feature.column].type in SHARED
         )
         if len(shared) == len(features):
             shared = ()
         crosswise, derived = Crosswise.of(features, settings), Derived.of(features, settings)
-        return cls(records, tuple(features), tuple(atoms), crosswise, derived, shared)
+        return cls(records, settings, tuple(features), whole, crosswise, derived, shared)
+
+    def atoms(self) -> Iterator[Atoms]:
+        """Yield the atoms of all columns."""
+        for number, (compared, encoded) in enumerate(zip(self.settings.compare, self.records.columns, strict=True)):
+            amounts = self.records.amounts.get(number)
+            if compared.type in WORDED:
+                yield from _word_atoms(compared.name, number, encoded, self.words[number])
+            else:
+                cells = encoded if amounts is None else _encoded_amounts(amounts)
+                yield from atoms_of.of_column(compared.name, number, cells, compared.type, amounts)
 
     def levels(self, first: Places, second: Places) -> NDArray[np.int8]:
         """Return the level of each pair (rows) in each feature (columns)."""
@@ -92,6 +99,8 @@ class Comparison:
 
 def _bags(records: Records, settings: Settings) -> tuple[dict[int, Bags], dict[int, Bags]]:
     """Return the words of each column that is compared by words: all, and those that no other column repeats."""
+    if not any(compared.type in WORDED for compared in settings.compare):
+        return {}, {}
     textual = [
         number
         for number, compared in enumerate(settings.compare)
@@ -115,8 +124,8 @@ def _by_words(name: str, column: int, bags: Bags) -> list[WordFeature]:
 
 def _word_atoms(name: str, column: int, encoded: Encoded, bags: Bags) -> Sequence[Atoms]:
     whole = atoms_of.of_values(name, column, encoded)
-    each = Atoms(f"words of {name}", column, bags.places, bags.words, max(len(bags.vocabulary), 1), is_single=False)
-    return [whole, each]
+    holders, words_of = bags.places.astype(np.int32), bags.words.astype(np.int32)
+    return [whole, Atoms(f"words of {name}", column, words_of, max(len(bags.vocabulary), 1), holders)]
 
 
 def _encoded_amounts(amounts: NDArray[np.float64]) -> Encoded:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 Digests = NDArray[np.uint64]
 
 _PRIME = 0x100000001B3
-_NULL = np.uint64(0x9E3779B97F4A7C15)
+NULL = np.uint64(0x9E3779B97F4A7C15)
+"""The digest of a null."""
 
 
 def digests(values: Any) -> Digests:
@@ -28,7 +29,7 @@ def digests(values: Any) -> Digests:
         end = min(begin + _CHUNK, len(column))
         result[begin:end] = _chunk(text, offsets[begin : end + 1])
     nulls = np.asarray(column.is_null())
-    return np.where(nulls, _NULL, result)
+    return np.where(nulls, NULL, result)
 
 
 _CHUNK = 100_000

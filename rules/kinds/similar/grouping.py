@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +15,7 @@ from rules.binding.sided import SidedBuilder
 from rules.engines import answers
 from rules.engines.base import Skipped
 from rules.groups.detection import UncertainPair
-from rules.groups.group import DuplicateGroup, Member, in_order
+from rules.groups.group import DuplicateGroup, Member, place_of
 from rules.groups.ids import identified
 from rules.groups.learning import Learnt
 from rules.kinds.similar import texts, uncertain
@@ -25,6 +24,7 @@ from rules.kinds.similar.decided import Decided
 from rules.kinds.similar.encoded import Places
 from rules.kinds.similar.evidence import evidence
 from rules.kinds.similar.learning import learn
+from rules.kinds.similar.linking import batches, linked
 from rules.kinds.similar.matching import Matching
 from rules.kinds.similar.model.judged import Judged
 from rules.kinds.similar.model.model import Model
@@ -32,15 +32,8 @@ from rules.kinds.similar.question import compared
 from rules.kinds.similar.records import Records
 from rules.kinds.similar.settings import Compared, Settings
 from rules.pairs import links
-from rules.pairs.evidence import Link
 from rules.pairs.record import Record, once
 from rules.values import Value, canonical_json
-
-_FEW = 8
-"""Records of a group between which every probable pair is shown; of more, for each record its best ones."""
-_BEST = 2
-_MANY = 200
-"""Records of a group of which only the pairs with the keeper are looked at."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +68,11 @@ class SimilarGrouping(SidedBuilder):
         matching = self.matching
         clusters = list(matching.clusters(self._decided.constraints))
         records = self._records(np.concatenate(clusters) if clusters else np.zeros(0, np.int64))
-        yield from in_order(group for cluster in clusters for group in self._group(cluster, records))
+        ordered = filter(None, (self._ordered(cluster, records) for cluster in clusters))
+        keyed = [(self._key(group), group) for group in ordered]
+        keyed.sort(key=lambda item: place_of(item[0], item[1][0]))
+        for batch in batches(keyed, lambda item: len(item[1])):
+            yield from self._of_batch(batch)
 
     def learnt(self) -> Learnt | None:
         """Return what the rule learns from the records, if it is to learn."""
@@ -120,40 +117,16 @@ class SimilarGrouping(SidedBuilder):
             if each.name in lists:
                 yield Skipped(lists[each.name], reason, each.records, whole=False)
 
-    def _group(self, cluster: Places, records: Mapping[int, Record]) -> Iterator[DuplicateGroup]:
+    def _ordered(self, cluster: Places, records: Mapping[int, Record]) -> tuple[Record, ...]:
+        """Return the records of a cluster, keeper first; empty if they are no group."""
         named = (records[place] for place in cluster.tolist() if place in records)
-        members = once(sorted(named, key=lambda record: record.place))
-        ordered = self.ordered(members)
-        if ordered:
-            yield self.group(ordered, self._key(ordered), tuple(self._links(ordered)))
+        return self.ordered(once(sorted(named, key=lambda record: record.place)))
 
-    def _links(self, ordered: Sequence[Record]) -> Iterator[Link]:
-        """Yield the pairs that hold the records together, each with what speaks for and against it."""
-        places = np.array([_place(record) for record in ordered])
-        if len(places) <= _MANY:
-            left, right = np.triu_indices(len(places), 1)
-        else:  # each with the keeper
-            left, right = np.zeros(len(places) - 1, np.int64), np.arange(1, len(places))
-        scored = self.matching.score(places[left], places[right])
-        probable = np.flatnonzero(scored.bits >= self.matching.minimum)
-        pairs = {(int(left[n]), int(right[n])): n for n in probable.tolist()}
-        bridges = links.bridges(pairs) if pairs else set()
-        shown = sorted(self._shown(pairs, scored.bits, len(ordered)) | bridges)
-        reasons = evidence(self.matching, [(int(places[first]), int(places[second])) for first, second in shown])
-        for pair, why in zip(shown, reasons, strict=True):
-            yield Link(*pair, bridge=pair in bridges, detail=why.words, weight=why.score)
-
-    def _shown(
-        self, pairs: Mapping[links.Pair, int], bits: np.ndarray[tuple[int], np.dtype[np.float64]], size: int
-    ) -> set[links.Pair]:
-        """Return the pairs that are shown: all of a small group, of a larger one the best of each record."""
-        if size <= _FEW:
-            return set(pairs)
-        of_record: dict[int, list[links.Pair]] = defaultdict(list)
-        for pair in sorted(pairs, key=lambda pair: -bits[pairs[pair]]):
-            for record in pair:
-                of_record[record].append(pair)
-        return {pair for best in of_record.values() for pair in best[:_BEST]}
+    def _of_batch(self, batch: Sequence[tuple[Mapping[str, Value], Sequence[Record]]]) -> Iterator[DuplicateGroup]:
+        """Yield the groups of some records that belong together, each with its key."""
+        places = [np.array([_place(record) for record in ordered]) for _, ordered in batch]
+        for (key, ordered), joined_by in zip(batch, linked(self.matching, places), strict=True):
+            yield self.group(ordered, key, joined_by)
 
     def _key(self, ordered: Sequence[Record]) -> dict[str, Value]:
         """Return the values in which two of the records agree, or those of the keeper if there are none."""
@@ -180,9 +153,9 @@ class SimilarGrouping(SidedBuilder):
         begin, by_place = 0, {}
         for number, (side, table) in enumerate(zip(self.bound.sides, self.tables, strict=True)):
             inside = (rows >= begin) & (rows < begin + len(table))
-            picked = answers.rows(table.take(pa.array(rows[inside] - begin)))
+            picked = answers.rows(table.select(side.needed).take(pa.array(rows[inside] - begin)))
             keyed = (
-                ((place,), side.columns.complete({name: row[name] for name in side.needed}, self.slot))
+                ((place,), side.columns.complete(row, self.slot))
                 for place, row in zip(places[inside].tolist(), picked, strict=True)
             )
             for record in identified(keyed, side.relation, side.content):

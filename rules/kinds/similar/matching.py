@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rules.kinds.similar import clusters as clustering
+from rules.kinds.similar import parallel
 from rules.kinds.similar.assignment import assign
 from rules.kinds.similar.candidates.choice import Candidates, candidates
 from rules.kinds.similar.clusters import UNCONSTRAINED, Constraints
@@ -24,7 +25,7 @@ from rules.kinds.similar.model.screening import Screening
 from rules.kinds.similar.records import Records
 from rules.kinds.similar.settings import Settings
 
-BATCH = 250_000
+BATCH = 200_000
 _LEAST_GAIN = 1e-6
 """A pair exactly at the threshold is worth more than none."""
 
@@ -55,7 +56,7 @@ class Matching:
     @cached_property
     def candidates(self) -> Candidates:
         keys = [self.settings.numbers(names) for names in self.settings.block]
-        return candidates(self.records, self.comparison.atoms, self.settings.max_block, keys)
+        return candidates(self.records, tuple(self.comparison.atoms()), self.settings.max_block, keys)
 
     @cached_property
     def scoring(self) -> Scoring:
@@ -93,12 +94,12 @@ class Matching:
             bits[(left >= 0) & (right >= 0) & (left != right)] = -np.inf
         return Pairs(first, second, weights, levels, bits)
 
-    def _equal(self, first: Places, second: Places) -> NDArray[np.bool_]:
+    def _equal(self, first: Places, second: Places) -> NDArray[np.int64]:
         """Return which pairs are equal in every column, none of them empty: twins, however common the values are."""
-        equal = np.ones(len(first), dtype=bool)
+        equal = np.arange(len(first))
         for column in self.records.columns:
-            left = column.codes[first]
-            equal &= (left >= 0) & (left == column.codes[second])
+            left = column.codes[first[equal]]
+            equal = equal[(left >= 0) & (left == column.codes[second[equal]])]
         return equal
 
     @cached_property
@@ -108,19 +109,23 @@ class Matching:
 
     def pairs(self) -> Iterator[Pairs]:
         """Yield the candidates at or above the threshold, in bounded batches."""
-        packed = self.candidates.packed
+        packed, records, minimum = self.candidates.packed, self.candidates.records, self.minimum
         screening = Screening(self.scoring)
-        for begin in range(0, len(packed), BATCH):
+
+        def probable(begin: int) -> Pairs:
             batch = packed[begin : begin + BATCH]
-            first, second = batch // self.candidates.records, batch % self.candidates.records
-            possible = np.union1d(
-                screening.survivors(first, second, self.minimum), np.flatnonzero(self._equal(first, second))
-            )
+            first = batch // records
+            second = batch - first * records
+            possible = np.zeros(len(batch), dtype=bool)
+            possible[screening.survivors(first, second, minimum)] = True
+            possible[self._equal(first, second)] = True
             scored = self.score(first[possible], second[possible])
-            kept = scored.bits >= self.minimum
-            yield Pairs(
+            kept = scored.bits >= minimum
+            return Pairs(
                 scored.first[kept], scored.second[kept], scored.weights[kept], scored.levels[kept], scored.bits[kept]
             )
+
+        yield from parallel.in_order(probable, range(0, len(packed), BATCH))
 
     @cached_property
     def probable(self) -> tuple[Places, Places, NDArray[np.float64]]:
@@ -158,9 +163,11 @@ class Matching:
         def excess(left: Places, right: Places) -> NDArray[np.float64]:
             return self.score(left, right).bits - self.minimum
 
-        compared = (self.candidates.first, self.candidates.second)
-        grouped = clustering.clusters(first, second, compared, len(self.records), excess, constraints)
+        grouped = clustering.clusters(first, second, self.candidates.inside, len(self.records), excess, constraints)
         crowds = {} if self.candidates.is_every_pair else self._crowds()
+        if not crowds:
+            yield from grouped
+            return
         for cluster in grouped:
             yield np.sort(np.concatenate([crowds.pop(place, np.asarray([place])) for place in cluster.tolist()]))
         yield from crowds.values()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,51 +11,44 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rules.kinds.similar import contents, texts
+from rules.kinds.similar import contents, parallel, texts
+from rules.kinds.similar.contents import Digests
 from rules.kinds.similar.encoded import Encoded, Places
-from rules.kinds.similar.settings import Settings
+from rules.kinds.similar.settings import Compared, Settings
+from rules.kinds.similar.types import SemanticType
 
 
 @dataclass(frozen=True)
 class Records:
     """Records of one table, or of two, by place.
 
-    The places follow the contents, never the rows: `rows` gives the row of each place, those of the second table after
-    those of the first. `raw` holds the compared columns as they were read, `columns` as they are compared.
+    The places follow the contents, never the rows, those of the first table before those of the second: `rows` gives
+    the row of each place, those of the second table after those of the first. `columns` holds the compared columns as
+    they are compared, and `amounts` those of amounts, by position, as numbers.
     """
 
     rows: Places
     sides: NDArray[np.int8]
-    raw: tuple[Any, ...]
     columns: tuple[Encoded, ...]
+    amounts: Mapping[int, NDArray[np.float64]]
     has_sides: bool
 
     @classmethod
     def of(cls, tables: Sequence[pa.Table], settings: Settings, ids: Sequence[Any] = ()) -> Records:
         """Return the records of one table or two. `ids` (one array for each table) decide between equal contents."""
-        raw = [
-            pa.chunked_array(
-                [chunk for side, table in enumerate(tables) for chunk in table[compared.column(side)].chunks]
-                or [pa.array([], pa.string())]
-            )
-            for compared in settings.compare
-        ]
         sides = np.repeat(np.arange(len(tables), dtype=np.int8), [table.num_rows for table in tables])
-        cleaned = [
-            texts.normalised(column, compared.type) for column, compared in zip(raw, settings.compare, strict=True)
-        ]
-        digests = contents.combined([contents.digests(texts.as_text(column)) for column in raw])
-        digests = contents.combined([digests, sides.astype(np.uint64)])
-        order = np.argsort(digests, kind="stable")
+        read = list(parallel.in_order(lambda compared: _Column.of(tables, compared), settings.compare))
+        digests = contents.combined([column.digests for column in read])
+        keys: list[NDArray[Any]] = [contents.combined([digests, sides.astype(np.uint64)]), sides]
         if ids:
             names = pa.chunked_array([chunk for column in ids for chunk in _chunks(texts.as_text(column))], pa.string())
-            order = np.lexsort((contents.digests(names), digests))
-        places = pa.array(order)
+            keys.insert(0, contents.digests(names))
+        rows = np.lexsort(keys).astype(np.int64)
         return cls(
-            order.astype(np.int64),
-            sides[order],
-            tuple(column.take(places) for column in raw),
-            tuple(Encoded.of(column.take(places)) for column in cleaned),
+            rows,
+            sides[rows],
+            tuple(parallel.in_order(lambda column: column.compared.by_place(rows), read)),
+            {number: column.amounts[rows] for number, column in enumerate(read) if column.amounts is not None},
             len(tables) > 1,
         )
 
@@ -66,17 +59,59 @@ class Records:
         """Return the places of equal records, of groups with more records than that."""
         if not len(self):
             return []
-        keys = np.stack([self.sides.astype(np.int32), *(column.codes for column in self.columns)])
-        starts = np.flatnonzero(np.concatenate([[True], (keys[:, 1:] != keys[:, :-1]).any(axis=0)]))
+        is_first = np.ones(len(self), dtype=bool)
+        is_first[1:] = self.sides[1:] != self.sides[:-1]
+        for column in self.columns:
+            is_first[1:] |= column.codes[1:] != column.codes[:-1]
+        starts = np.flatnonzero(is_first)
         sizes = np.diff(np.append(starts, len(self)))
         large = sizes > larger_than
         return [np.arange(start, start + size) for start, size in zip(starts[large], sizes[large], strict=True)]
 
     @cached_property
+    def left(self) -> int:
+        """How many records the first table has: their places come first."""
+        return len(self) - int(self.sides.sum())
+
+    @cached_property
     def pairs(self) -> int:
         """How many pairs of records there are to compare."""
-        right = int(self.sides.sum())
-        return right * (len(self) - right) if self.has_sides else len(self) * (len(self) - 1) // 2
+        return self.left * (len(self) - self.left) if self.has_sides else len(self) * (len(self) - 1) // 2
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column by row: digests of what was read, the values as they are compared, and amounts as numbers."""
+
+    digests: Digests
+    compared: Encoded
+    amounts: NDArray[np.float64] | None
+
+    @classmethod
+    def of(cls, tables: Sequence[pa.Table], compared: Compared) -> _Column:
+        """Read a column. Each distinct value is cleaned once."""
+        chunks = [chunk for side, table in enumerate(tables) for chunk in table[compared.column(side)].chunks]
+        column = pa.chunked_array(chunks or [pa.array([], pa.string())])
+        if pa.types.is_null(column.type) or (compared.type is not SemanticType.AMOUNT and not _repeats(column)):
+            cleaned = Encoded.of(texts.normalised(column, compared.type))
+            return cls(contents.digests(texts.as_text(column)), cleaned, None)
+        read = Encoded.of(column)
+        rows = read.codes
+        digests = np.append(contents.digests(texts.as_text(read.values)), contents.NULL)[rows]
+        cleaned = read.mapped(Encoded.of(texts.normalised(read.values, compared.type)))
+        amounts = None
+        if compared.type is SemanticType.AMOUNT:
+            amounts = np.append(texts.numbers(read.values), np.nan)[rows]
+        return cls(digests, cleaned, amounts)
+
+
+_SAMPLE = 10_000
+
+
+def _repeats(column: pa.ChunkedArray) -> bool:
+    """Return True if values of a column probably repeat so often that it is faster to look at each distinct one."""
+    sample = column.slice(0, _SAMPLE)
+    return len(sample.unique()) < len(sample) / 2
 
 
 def _chunks(column: Any) -> list[Any]:

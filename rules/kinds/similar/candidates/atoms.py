@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,51 +12,70 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rules.kinds.similar import texts
-from rules.kinds.similar.encoded import Encoded, Places
+from rules.kinds.similar.encoded import Encoded
 from rules.kinds.similar.features import dates
 from rules.kinds.similar.types import PERSONAL, SemanticType
+
+Keys = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
 class Atoms:
-    """Atoms of one kind: `keys[i]` is one of the record at `places[i]`. Keys are smaller than `bound`."""
+    """Atoms of one kind, smaller than `bound`.
+
+    If a record has at most one, `keys[i]` is that of record `i`, or -1, and `holders` is None; otherwise `keys[i]` is
+    one of the record at `holders[i]`.
+    """
 
     name: str
     column: int
-    places: Places
-    keys: NDArray[np.int64]
+    keys: Keys
     bound: int
-    is_single: bool
-    """True if no record has two."""
+    holders: NDArray[np.int32] | None = None
+
+    @property
+    def is_single(self) -> bool:
+        return self.holders is None
 
     def only(self, kept: NDArray[np.bool_]) -> Atoms:
         """Return the atoms of some of the records."""
-        chosen = kept[self.places]
-        return replace(self, places=self.places[chosen], keys=self.keys[chosen])
+        if self.holders is None:
+            return replace(self, keys=np.where(kept, self.keys, np.int32(-1)))
+        chosen = kept[self.holders]
+        return replace(self, keys=self.keys[chosen], holders=self.holders[chosen])
+
+    def common(self, more_than: int) -> Atoms:
+        """Return only the atoms that more records than that have."""
+        counts = np.bincount(self.keys[self.keys >= 0], minlength=self.bound)
+        rare = np.append(counts <= more_than, np.True_)  # the last stands for no atom
+        if self.holders is None:
+            return replace(self, keys=np.where(rare[self.keys], np.int32(-1), self.keys))
+        chosen = ~rare[self.keys]
+        return replace(self, keys=self.keys[chosen], holders=self.holders[chosen])
+
+    @property
+    def is_empty(self) -> bool:
+        return not bool((self.keys >= 0).any())
 
 
 def of_values(name: str, column: int, encoded: Encoded, values: object | None = None) -> Atoms:
     """Return the values of a column as atoms, or other texts in place of its distinct values."""
     if values is None:
-        mapped = np.arange(len(encoded.values), dtype=np.int64)
-        bound = len(encoded.values)
-    else:
-        codes = Encoded.of(pc.if_else(pc.equal(values, ""), None, values))
-        mapped, bound = codes.codes.astype(np.int64), len(codes.values)
-    return _of_codes(name, column, encoded, mapped, bound)
+        return Atoms(name, column, encoded.codes, max(len(encoded.values), 1))
+    mapped = Encoded.of(pc.if_else(pc.equal(values, ""), None, values))
+    return _of_codes(name, column, encoded, mapped.codes, len(mapped.values))
 
 
-def _of_codes(name: str, column: int, encoded: Encoded, mapped: NDArray[np.int64], bound: int) -> Atoms:
-    keys = np.where(encoded.codes >= 0, np.append(mapped, -1)[encoded.codes], -1)
-    places = np.flatnonzero(keys >= 0)
-    return Atoms(name, column, places, keys[places], max(bound, 1), is_single=True)
+def _of_codes(name: str, column: int, encoded: Encoded, mapped: NDArray[Any], bound: int) -> Atoms:
+    keys = np.append(mapped, -1).astype(np.int32)[encoded.codes]
+    return Atoms(name, column, keys, max(bound, 1))
 
 
 def of_numbers(name: str, column: int, numbers: NDArray[np.int64], valid: NDArray[np.bool_]) -> Atoms:
     """Return numbers, one for each record, as atoms."""
-    places = np.flatnonzero(valid)
-    distinct, keys = np.unique(numbers[places], return_inverse=True)
-    return Atoms(name, column, places, keys.astype(np.int64), max(len(distinct), 1), is_single=True)
+    keys = np.full(len(numbers), -1, dtype=np.int32)
+    distinct, keys[valid] = np.unique(numbers[valid], return_inverse=True)
+    return Atoms(name, column, keys, max(len(distinct), 1))
 
 
 def of_column(
@@ -69,7 +89,8 @@ def of_column(
     elif semantic_type is SemanticType.POSTCODE:
         yield of_values(f"beginning of {name}", column, encoded, pc.utf8_slice_codeunits(text, 0, 3))
     elif semantic_type is SemanticType.EMAIL:
-        yield of_values(f"{name} before the @", column, encoded, pc.replace_substring_regex(text, "@.*$", ""))
+        before = encoded.before_at
+        yield _of_codes(f"{name} before the @", column, encoded, before.codes, len(before.values))
     elif semantic_type is SemanticType.PHONE:
         yield of_values(f"end of {name}", column, encoded, pc.utf8_slice_codeunits(text, -4, None))
     elif semantic_type is SemanticType.DATE:

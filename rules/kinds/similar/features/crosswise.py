@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rules.kinds.similar.encoded import Codes, Places
+from rules.kinds.similar.encoded import Codes, Levels, Places
 from rules.kinds.similar.features.base import MISSING, Feature
 from rules.kinds.similar.features.values import ELSEWHERE, SWAPPED, ValueFeature
 from rules.kinds.similar.settings import Settings
@@ -43,15 +43,19 @@ class Crosswise:
             given, surname, first.encoded.codes, np.where(last.encoded.codes < 0, -2, mapped[last.encoded.codes])
         )
 
+    def crossed(self, first: Places, second: Places) -> Levels:
+        """Return the level of each pair with a name in the other's column, and 0 for the others."""
+        given_as_surname = self.given_codes[first] == self.surname_codes[second]
+        surname_as_given = self.surname_codes[first] == self.given_codes[second]
+        levels = np.zeros(len(first), dtype=np.int8)
+        levels[given_as_surname ^ surname_as_given] = ELSEWHERE
+        levels[given_as_surname & surname_as_given] = SWAPPED
+        return levels
+
     def mark(self, levels: NDArray[np.int8], first: Places, second: Places) -> None:
         """Set the level of swapped names: one level for both columns."""
         unlike = np.flatnonzero((levels[:, self.given] < SWAPPED) & (levels[:, self.surname] < SWAPPED))
-        left, right = first[unlike], second[unlike]
-        given_as_surname = self.given_codes[left] == self.surname_codes[right]
-        surname_as_given = self.surname_codes[left] == self.given_codes[right]
-        for level, chosen in (
-            (ELSEWHERE, given_as_surname ^ surname_as_given),
-            (SWAPPED, given_as_surname & surname_as_given),
-        ):
-            levels[unlike[chosen], self.given] = level
-            levels[unlike[chosen], self.surname] = MISSING
+        crossed = self.crossed(first[unlike], second[unlike])
+        chosen = crossed > 0
+        levels[unlike[chosen], self.given] = crossed[chosen]
+        levels[unlike[chosen], self.surname] = MISSING

@@ -91,6 +91,10 @@ class DateFeature:
         levels[(left < 0) | (right < 0)] = 0
         return levels
 
+    def compare_unequal(self, first: Places, second: Places) -> Levels:
+        """Return the levels of pairs that have two unequal values."""
+        return self.compare(first, second)
+
     def rarity(self, first: Places, second: Places, levels: Levels) -> Floats:  # noqa: ARG002
         bits = np.zeros(len(first), dtype=np.float32)
         agreeing = np.flatnonzero(levels == self.same)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import OSA, JaroWinkler, Postfix, Prefix
 
-from rules.kinds.similar.encoded import Encoded, Levels, Places
+from rules.kinds.similar.encoded import Codes, Encoded, Levels, Places, sorted_distinct
+from rules.kinds.similar.features.base import DIFFERENT, MISSING
 
 Texts = NDArray[np.object_]
 
 
 Grade = Callable[[Encoded, Places, Places], Levels]
 """Gives the levels of pairs of unequal values, by their positions among the distinct values."""
+Filter = Callable[[Encoded, NDArray[np.integer[Any]], NDArray[np.integer[Any]]], NDArray[np.bool_]]
+"""Tells quickly which pairs of unequal values may have another level than that of different ones."""
 
 
 def edits(left: Texts, right: Texts, most: int) -> NDArray[np.int64]:
@@ -43,16 +47,29 @@ def endings(left: Texts, right: Texts) -> NDArray[np.int64]:
     return np.asarray(process.cpdist(left, right, scorer=Postfix.similarity, dtype=np.int64), dtype=np.int64)
 
 
-def by_values(encoded: Encoded, first: Places, second: Places, same: int, grade: Grade) -> Levels:
+def by_values(
+    encoded: Encoded, first: Places, second: Places, same: int, grade: Grade, may_differ_less: Filter
+) -> Levels:
     """Return levels of pairs: 0 for missing values, `same` for equal ones, else that of the two texts."""
     left, right = encoded.codes[first], encoded.codes[second]
-    levels = np.full(len(first), same, dtype=np.int8)
-    levels[(left < 0) | (right < 0)] = 0
-    unequal = np.flatnonzero((left != right) & (levels > 0))
-    if len(unequal):
-        low, high = np.minimum(left, right)[unequal], np.maximum(left, right)[unequal]
-        packed = low.astype(np.int64) * len(encoded.values) + high
-        distinct, positions = np.unique(packed, return_inverse=True)
-        graded = grade(encoded, distinct // len(encoded.values), distinct % len(encoded.values))
-        levels[unequal] = graded[positions]
+    equal = left == right
+    levels = np.where(equal, np.int8(same), np.int8(DIFFERENT))
+    missing = (left | right) < 0
+    levels[missing] = MISSING
+    unequal = np.flatnonzero(~(equal | missing))
+    levels[unequal] = by_unequal_values(encoded, left[unequal], right[unequal], grade, may_differ_less)
+    return levels
+
+
+def by_unequal_values(encoded: Encoded, left: Codes, right: Codes, grade: Grade, may_differ_less: Filter) -> Levels:
+    """Return the levels of pairs of unequal values, by their codes."""
+    levels = np.full(len(left), DIFFERENT, dtype=np.int8)
+    possible = np.flatnonzero(may_differ_less(encoded, left, right))
+    if len(possible):
+        left, right = left[possible], right[possible]
+        size = len(encoded.values)
+        packed = np.minimum(left, right).astype(np.int64) * size + np.maximum(left, right)
+        distinct = sorted_distinct(packed)
+        graded = grade(encoded, distinct // size, distinct % size)
+        levels[possible] = graded[np.searchsorted(distinct, packed)]
     return levels

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rules.kinds.similar.encoded import Encoded, Floats, Levels, Places
-from rules.kinds.similar.features import graded
+from rules.kinds.similar.features import glimpses, graded
 from rules.kinds.similar.features.base import DIFFERENT, Level
 from rules.kinds.similar.features.graded import Texts
 from rules.kinds.similar.types import SemanticType
@@ -22,20 +22,29 @@ _MISSING = Level("missing", 1, 1, "is missing")
 
 @dataclass(frozen=True)
 class ValueFeature:
-    """A column whose cells are compared as a whole; `grade` gives the level of two unequal values."""
+    """A column whose cells are compared as a whole.
+
+    `grade` gives the level of two unequal values; `may_differ_less` excludes most that it would call different.
+    """
 
     name: str
     column: int
     encoded: Encoded
     levels: tuple[Level, ...]
     grade: graded.Grade
+    may_differ_less: graded.Filter
 
     @property
     def same(self) -> int:
         return next(number for number, level in enumerate(self.levels) if level.name == "same")
 
     def compare(self, first: Places, second: Places) -> Levels:
-        return graded.by_values(self.encoded, first, second, self.same, self.grade)
+        return graded.by_values(self.encoded, first, second, self.same, self.grade, self.may_differ_less)
+
+    def compare_unequal(self, first: Places, second: Places) -> Levels:
+        """Return the levels of pairs that have two unequal values."""
+        left, right = self.encoded.codes[first], self.encoded.codes[second]
+        return graded.by_unequal_values(self.encoded, left, right, self.grade, self.may_differ_less)
 
     def rarity(self, first: Places, second: Places, levels: Levels) -> Floats:  # noqa: ARG002
         bits = np.zeros(len(first), dtype=np.float32)
@@ -181,4 +190,4 @@ _LEVELS[SemanticType.NUMBER] = _LEVELS[SemanticType.EXACT]
 def value_feature(name: str, column: int, encoded: Encoded, semantic_type: SemanticType) -> ValueFeature:
     """Return the feature of a column of this type."""
     levels, grade = _LEVELS[semantic_type]
-    return ValueFeature(name, column, encoded, levels, grade)
+    return ValueFeature(name, column, encoded, levels, grade, glimpses.FILTERS[semantic_type])

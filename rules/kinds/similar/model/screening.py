@@ -12,13 +12,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rules.kinds.similar.encoded import Places
+from rules.kinds.similar.encoded import Floats, Places
+from rules.kinds.similar.features.crosswise import Crosswise
 from rules.kinds.similar.features.dates import DateFeature
-from rules.kinds.similar.features.values import ELSEWHERE, ValueFeature
+from rules.kinds.similar.features.values import ELSEWHERE, SWAPPED, ValueFeature
 from rules.kinds.similar.model.scoring import Scoring
 
-_SLACK = 1e-6
-"""Bits that sums in another order may differ by."""
+_SLACK = 1e-3
+"""Bits that sums of single precision, and in another order, may differ by."""
 
 
 @dataclass(frozen=True)
@@ -41,65 +42,98 @@ class Screening:
         return tuple(tables)
 
     @cached_property
-    def _graded(self) -> tuple[int, ...]:
-        """The features whose unequal values are compared one after the other, those that decide most first."""
-        comparison = self.scoring.comparison
-        crossed = () if comparison.crosswise is None else (comparison.crosswise.given, comparison.crosswise.surname)
-        graded = [
-            number
-            for number, feature in enumerate(comparison.features)
-            if isinstance(feature, (ValueFeature, DateFeature)) and number not in crossed
-        ]
-        addresses = () if comparison.derived is None else (comparison.derived.email,)  # long texts cost most
-        return tuple(sorted(graded, key=lambda n: (n in addresses, self._most[n][1] - self._unequal(n), n)))
+    def _coded(self) -> dict[int, ValueFeature | DateFeature]:
+        """The features that know from codes whether two values are equal."""
+        features = enumerate(self.scoring.comparison.features)
+        return {number: feature for number, feature in features if isinstance(feature, (ValueFeature, DateFeature))}
 
-    def _unequal(self, number: int) -> float:
-        """Return the most that two unequal values can weigh."""
-        feature, table = self.scoring.comparison.features[number], self._most[number]
-        if isinstance(feature, ValueFeature):
-            table = table[: feature.same]
-        elif isinstance(feature, DateFeature):
-            table = np.delete(table, feature.same)
-        return float(table.max())
-
-    def survivors(self, first: Places, second: Places, minimum: float) -> NDArray[np.int64]:
-        """Return the positions of the pairs that may have log odds of `minimum` bits or more."""
-        comparison = self.scoring.comparison
-        bounds = np.full(len(first), self.scoring.prior - minimum + _SLACK)
-        shares = {}
-        for number in range(len(comparison.features)):
-            shares[number] = self._share(number, first, second)
-            bounds += shares[number]
-        alive = np.flatnonzero(bounds >= 0)
-        for number in self._graded:
-            feature = comparison.features[number]
-            left, right = first[alive], second[alive]
-            levels = feature.compare(left, right)
-            unequal = np.flatnonzero((levels > 0) & (levels != feature.same))  # type: ignore[attr-defined]
-            exact = self._most[number][levels[unequal]]
-            bounds[alive[unequal]] += exact - shares[number][alive[unequal]]
-            alive = alive[bounds[alive] >= 0]
-        return alive
-
-    def _share(self, number: int, first: Places, second: Places) -> NDArray[np.float64]:
-        """Return the most that a feature can add to each pair."""
-        comparison = self.scoring.comparison
-        feature, table = comparison.features[number], self._most[number]
-        if not isinstance(feature, (ValueFeature, DateFeature)):
-            return np.full(len(first), max(float(table.max()), 0.0) + self._rarest(number))
-        codes = feature.encoded.codes
-        left, right = codes[first], codes[second]
-        share = np.full(len(first), self._unequal(number))
-        equal = np.flatnonzero(left == right)
-        share[equal] = table[feature.same] + feature.encoded.rarity(first[equal])
-        crosswise = comparison.crosswise
-        absent = 0.0
-        if crosswise is not None and number in {crosswise.given, crosswise.surname}:
-            absent = max(0.0, float(table[ELSEWHERE:].max()))
-        share[(left < 0) | (right < 0)] = absent
-        return share
+    @cached_property
+    def _begin(self) -> float:
+        """The bound before anything is compared: the prior, and the most that all features without codes can add."""
+        rest = [number for number in range(len(self._most)) if number not in self._coded]
+        most = sum(max(float(self._most[number].max()), 0.0) + self._rarest(number) for number in rest)
+        return self.scoring.prior + _SLACK + most
 
     def _rarest(self, number: int) -> float:
         """Return the bits that the rarest value of an amount adds; words have none."""
         encoded = getattr(self.scoring.comparison.features[number], "encoded", None)
         return 0.0 if encoded is None else max(0.0, float(np.log2(max(encoded.chance * encoded.filled, 1.0))))
+
+    @cached_property
+    def _agreement(self) -> dict[int, Floats]:
+        """What equal values weigh, by feature and code."""
+        return {
+            number: (self._most[number][feature.same] + feature.encoded.rarities).astype(np.float32)
+            for number, feature in self._coded.items()
+        }
+
+    @cached_property
+    def _disagreement(self) -> dict[int, float]:
+        """The most that two unequal values can weigh, by feature, if no name is in the other's column."""
+        crossed = _names(self.scoring.comparison.crosswise)
+        most = {}
+        for number, feature in self._coded.items():
+            is_possible = np.ones(len(self._most[number]), dtype=bool)
+            is_possible[feature.same] = False
+            if isinstance(feature, ValueFeature):
+                is_possible[feature.same :] = False  # the other contexts, of which `_most` has the largest already
+            if number in crossed:
+                is_possible[[ELSEWHERE, SWAPPED]] = False
+            most[number] = float(self._most[number][is_possible].max())
+        return most
+
+    @cached_property
+    def _in_turn(self) -> tuple[int, ...]:
+        """The features in the order in which unequal values are compared: what has few values is compared fastest."""
+        return tuple(sorted(self._coded, key=lambda number: (len(self._coded[number].encoded.values), number)))
+
+    def survivors(self, first: Places, second: Places, minimum: float) -> NDArray[np.int64]:
+        """Return the positions of the pairs that may have log odds of `minimum` bits or more."""
+        crosswise = self.scoring.comparison.crosswise
+        bounds = np.full(len(first), self._begin - minimum, dtype=np.float32)
+        shares, unequal = {}, {}
+        for number in self._coded:
+            shares[number], unequal[number] = self._share(number, first, second)
+            bounds += shares[number]
+        if crosswise is not None:
+            self._cross(crosswise, bounds, shares, unequal, first, second)
+        alive = np.flatnonzero(bounds >= 0)
+        for number in self._in_turn:
+            rest = alive[unequal[number][alive]]
+            change = (self._most[number] - self._disagreement[number]).astype(np.float32)
+            bounds[rest] += change[self._coded[number].compare_unequal(first[rest], second[rest])]
+            alive = alive[bounds[alive] >= 0]
+        return alive
+
+    def _share(self, number: int, first: Places, second: Places) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return the most that a feature can add to each pair, and which pairs have two unequal values."""
+        codes = self._coded[number].encoded.codes
+        left, right = codes[first], codes[second]
+        unequal = left != right
+        unequal &= (left | right) >= 0
+        share = np.where(unequal, np.float32(self._disagreement[number]), np.float32(0))
+        equal = np.flatnonzero((left == right) & (left >= 0))
+        share[equal] = self._agreement[number][left[equal]]
+        return share, unequal
+
+    def _cross(
+        self,
+        crosswise: Crosswise,
+        bounds: Floats,
+        shares: dict[int, Floats],
+        unequal: dict[int, NDArray[np.bool_]],
+        first: Places,
+        second: Places,
+    ) -> None:
+        """Raise the bounds of pairs with a name in the other's column; their names need not be compared."""
+        levels = crosswise.crossed(first, second)
+        crossed = np.flatnonzero(levels)
+        most = self._most[crosswise.given].astype(np.float32)[levels[crossed]]
+        both = shares[crosswise.given][crossed] + shares[crosswise.surname][crossed]
+        bounds[crossed] += np.maximum(most - both, 0)
+        for number in _names(crosswise):
+            unequal[number][crossed] = False
+
+
+def _names(crosswise: Crosswise | None) -> tuple[int, ...]:
+    return () if crosswise is None else (crosswise.given, crosswise.surname)

@@ -127,7 +127,12 @@ def test_constraints_hold_in_components_of_every_size(size: int) -> None:
 
     grouped = list(
         clusters(
-            first, second, (first, second), size, lambda left, _: np.full(len(left), 2.0), Constraints(together, apart)
+            first,
+            second,
+            lambda _: (first, second),
+            size,
+            lambda left, _: np.full(len(left), 2.0),
+            Constraints(together, apart),
         )
     )
 
