@@ -15,14 +15,15 @@ from rules.kinds.similar.candidates.atoms import Atoms
 from rules.kinds.similar.encoded import Encoded, Floats, Levels, Places
 from rules.kinds.similar.features.amounts import AmountFeature
 from rules.kinds.similar.features.base import Feature
+from rules.kinds.similar.features.cells import Cells
 from rules.kinds.similar.features.crosswise import Crosswise
 from rules.kinds.similar.features.dates import DateFeature
 from rules.kinds.similar.features.derived import Derived
 from rules.kinds.similar.features.values import value_feature
 from rules.kinds.similar.features.wording import WordFeature
 from rules.kinds.similar.records import Records
-from rules.kinds.similar.settings import Settings
-from rules.kinds.similar.types import SHARED, WORDED, SemanticType
+from rules.kinds.similar.settings import Compared, Settings
+from rules.kinds.similar.types import SEVERAL_VALUED, SHARED, WORDED, SemanticType
 from rules.kinds.similar.words import Bags
 
 _LEAST_FILLED = 0.02
@@ -58,11 +59,13 @@ class Comparison:
                     features.append(AmountFeature(compared.name, number, amounts, same, records.has_sides))
                     atoms.extend(atoms_of.of_column(compared.name, number, same, compared.type, amounts))
                 case semantic_type if semantic_type in WORDED:
-                    features.extend(_by_words(compared.name, number, bags[number]))
+                    features.extend(_by_words(compared, number, bags[number]))
                     atoms.extend(_word_atoms(compared.name, number, encoded, whole[number]))
                 case semantic_type:
-                    features.append(value_feature(compared.name, number, encoded, semantic_type))
+                    cells = Cells.of(encoded.values) if semantic_type in SEVERAL_VALUED else None
+                    features.append(value_feature(compared.name, number, encoded, semantic_type, cells))
                     atoms.extend(atoms_of.of_column(compared.name, number, encoded, semantic_type, None))
+                    atoms.extend(_cell_atoms(compared.name, number, encoded, cells))
         shared = tuple(
             number for number, feature in enumerate(features) if settings.compare[feature.column].type in SHARED
         )
@@ -104,19 +107,26 @@ def _bags(records: Records, settings: Settings) -> tuple[dict[int, Bags], dict[i
     return {number: every[place] for place, number in numbers}, {number: rest[place] for place, number in numbers}
 
 
-def _by_words(name: str, column: int, bags: Bags) -> list[WordFeature]:
+def _by_words(compared: Compared, column: int, bags: Bags) -> list[WordFeature]:
     features = []
+    are_names = compared.type is SemanticType.NAME
     for suffix, having in (("", False), (" numbers", True)):
         part = bags.with_digits(having=having)
         if part.filled().sum() >= max(_LEAST_FILLED * bags.records, 2):
-            features.append(WordFeature(f"{name}{suffix}", column, part, having))
+            features.append(WordFeature(f"{compared.name}{suffix}", column, part, having, are_names))
     return features
 
 
 def _word_atoms(name: str, column: int, encoded: Encoded, bags: Bags) -> Sequence[Atoms]:
-    whole = atoms_of.of_values(name, column, encoded)
-    each = Atoms(f"words of {name}", column, bags.places, bags.words, max(len(bags.vocabulary), 1), is_single=False)
-    return [whole, each]
+    return [atoms_of.of_values(name, column, encoded), _several(f"words of {name}", column, bags)]
+
+
+def _cell_atoms(name: str, column: int, encoded: Encoded, cells: Cells | None) -> Sequence[Atoms]:
+    return [] if cells is None else [_several(f"one {name}", column, cells.bags(encoded))]
+
+
+def _several(name: str, column: int, bags: Bags) -> Atoms:
+    return Atoms(name, column, bags.places, bags.words, max(len(bags.vocabulary), 1), is_single=False)
 
 
 def _encoded_amounts(amounts: NDArray[np.float64]) -> Encoded:

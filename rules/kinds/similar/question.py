@@ -54,8 +54,15 @@ def question(side: SimilarSide, table: sa.FromClause, slot: dt.datetime) -> Repe
 
 
 def compared(side: SimilarSide, answer: pa.Table) -> pa.Table:
-    """Return the compared columns of an answer under the rule's names."""
-    return pa.table({column: answer[label] for column, label in labels(side).items()})
+    """Return the compared columns of an answer under the rule's names, instants in the dataset's time zone."""
+    timezone = side.relation.timezone
+    return pa.table({column: _local(answer[label], timezone) for column, label in labels(side).items()})
+
+
+def _local(column: Any, timezone: str) -> Any:
+    if not pa.types.is_timestamp(column.type) or column.type.tz is None:
+        return column
+    return column.cast(pa.timestamp(column.type.unit, timezone))
 
 
 def skipped(side: SimilarSide, tally: RecordCounts) -> Iterator[Skipped]:

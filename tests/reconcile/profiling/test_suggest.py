@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from connectors.files.csv.layout import Layout, layout
-from reconcile.profiling.columns import ColumnRole, ProfiledColumn, personal
+from reconcile.profiling.columns import ProfiledColumn, personal
+from reconcile.profiling.headers import ColumnRole
 from rules.values import Type
 from tests.support.cli import Answer, Project, sqlite
 

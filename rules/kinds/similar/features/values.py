@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rules.kinds.similar.encoded import Encoded, Floats, Levels, Places
-from rules.kinds.similar.features import graded
+from rules.kinds.similar.features import graded, lookalikes, shortforms
 from rules.kinds.similar.features.base import DIFFERENT, Level
-from rules.kinds.similar.features.graded import Texts
+from rules.kinds.similar.features.cells import Cells
+from rules.kinds.similar.features.graded import Grade, Texts
 from rules.kinds.similar.types import SemanticType
 
 ELSEWHERE, SWAPPED, AGREES = 4, 5, 5
@@ -92,14 +94,23 @@ def _postcode(encoded: Encoded, first: Places, second: Places) -> Levels:
 
 
 def _email(encoded: Encoded, first: Places, second: Places) -> Levels:
+    """Grade addresses: 2 another number before the @, 3 alike, 4 a typo, 5 the same before the @."""
     left, right = encoded.texts[first], encoded.texts[second]
     typos = graded.edits(left, right, 2)
     local = encoded.before_at
-    alike = graded.likeness(local.texts[local.codes[first]], local.texts[local.codes[second]])
-    levels = np.where(alike >= 0.9, 2, DIFFERENT).astype(np.int8)
-    levels[typos <= 1] = 3
-    levels[local.codes[first] == local.codes[second]] = 4
+    same = local.codes[first] == local.codes[second]
+    before_left, before_right = local.texts[local.codes[first]], local.texts[local.codes[second]]
+    alike = graded.likeness(before_left, before_right)
+    levels = np.where(alike >= 0.9, 3, DIFFERENT).astype(np.int8)
+    levels[typos <= 1] = 4
+    for pair in np.flatnonzero((levels > DIFFERENT) & ~same).tolist():
+        if _DIGITS.sub("", before_left[pair]) == _DIGITS.sub("", before_right[pair]):
+            levels[pair] = 2
+    levels[same] = 5
     return levels
+
+
+_DIGITS = re.compile("[0-9]+")
 
 
 def _code(encoded: Encoded, first: Places, second: Places) -> Levels:
@@ -121,7 +132,7 @@ _NAME_LEVELS = (
     Level("typo", 0.10, 0.004, "is one letter apart"),
     Level("same", 0.77, 0.006, _SAME),
 )
-_LEVELS: dict[SemanticType, tuple[tuple[Level, ...], graded.Grade]] = {
+_LEVELS: dict[SemanticType, tuple[tuple[Level, ...], Grade]] = {
     SemanticType.GIVEN_NAME: (_NAME_LEVELS, _name),
     SemanticType.SURNAME: (_NAME_LEVELS, _name),
     SemanticType.CITY: (
@@ -158,8 +169,9 @@ _LEVELS: dict[SemanticType, tuple[tuple[Level, ...], graded.Grade]] = {
         (
             _MISSING,
             Level("different", 0.20, 0.998, _DIFFERS),
+            Level("number", 0.01, 0.003, "has another number"),
             Level("alike", 0.03, 0.001, "is similar"),
-            Level("typo", 0.08, 0.0003, "is one character apart"),
+            Level("typo", 0.07, 0.0003, "is one character apart"),
             Level("local", 0.04, 0.0003, "is the same before the @"),
             Level("same", 0.65, 0.0004, _SAME),
         ),
@@ -178,7 +190,33 @@ _LEVELS: dict[SemanticType, tuple[tuple[Level, ...], graded.Grade]] = {
 _LEVELS[SemanticType.NUMBER] = _LEVELS[SemanticType.EXACT]
 
 
-def value_feature(name: str, column: int, encoded: Encoded, semantic_type: SemanticType) -> ValueFeature:
-    """Return the feature of a column of this type."""
+_IN_COMMON = Level("shared", 0.05, 0.00005, "has one in common")
+_LOOKS = Level("look", 0.01, 0.0002, "looks the same (0 and O, 1 and l)")
+_SHORT_FORM = Level("short form", 0.02, 0.002, "is a form of the same name")
+_CODES = frozenset({SemanticType.EXACT, SemanticType.NUMBER, SemanticType.POSTCODE})
+
+
+def value_feature(
+    name: str, column: int, encoded: Encoded, semantic_type: SemanticType, cells: Cells | None
+) -> ValueFeature:
+    """Return the feature of a column of this type, with the levels that its values can have.
+
+    `cells` are the values of its cells, if some hold several.
+    """
     levels, grade = _LEVELS[semantic_type]
+    level, finer = _finer(grade, len(levels) - 1, encoded, semantic_type, cells)
+    if finer is not None:
+        levels, grade = (*levels[:-1], level, levels[-1]), finer
     return ValueFeature(name, column, encoded, levels, grade)
+
+
+def _finer(
+    grade: Grade, number: int, encoded: Encoded, semantic_type: SemanticType, cells: Cells | None
+) -> tuple[Level, Grade | None]:
+    """Return the level of this number that only some columns need, and a grade that gives it; None if not needed."""
+    if semantic_type in _CODES:
+        looks = lookalikes.looks(encoded.values)
+        return _LOOKS, None if looks is None else lookalikes.by_look(grade, looks, number)
+    if semantic_type is SemanticType.GIVEN_NAME:
+        return _SHORT_FORM, shortforms.by_short_form(grade, encoded.texts, number)
+    return _IN_COMMON, None if cells is None else cells.best(grade, number)

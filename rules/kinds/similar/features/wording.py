@@ -63,12 +63,16 @@ _CHUNK = 100_000
 
 @dataclass(frozen=True)
 class WordFeature:
-    """A column by its words (`exact` False), or by its words with digits, which know no typo."""
+    """A column by its words (`exact` False), or by its words with digits, which know no typo.
+
+    In a column whose words `are_names`, short forms of given names are alike.
+    """
 
     name: str
     column: int
     bags: Bags
     exact: bool
+    are_names: bool = False
 
     @property
     def levels(self) -> tuple[Level, ...]:
@@ -83,8 +87,12 @@ class WordFeature:
     def _spread(self) -> tuple[sparse.csr_array, NDArray[np.float64]]:
         """The rows with similar words mixed in, and the likeness of each row with itself."""
         weights = self._distinct[1]
-        likeness = spelling.variants if self.exact else spelling.similar
-        spread = (weights @ likeness(self.bags.vocabulary, _used(self.bags))).tocsr()
+        used = sorted_distinct(self.bags.words)
+        if self.exact:
+            likeness = spelling.variants(self.bags.vocabulary, used)
+        else:
+            likeness = spelling.similar(self.bags.vocabulary, used, are_names=self.are_names)
+        spread = (weights @ likeness).tocsr()
         return spread, np.asarray(spread.multiply(weights).sum(axis=1)).ravel()
 
     def compare(self, first: Places, second: Places) -> Levels:
@@ -117,10 +125,6 @@ class WordFeature:
 
     def rarity(self, first: Places, second: Places, levels: Levels) -> Floats:  # noqa: ARG002
         return np.zeros(len(first), dtype=np.float32)
-
-
-def _used(bags: Bags) -> NDArray[np.int64]:
-    return sorted_distinct(bags.words)
 
 
 def _encode(bags: Bags) -> tuple[Encoded, sparse.csr_array]:
