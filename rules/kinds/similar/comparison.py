@@ -40,7 +40,7 @@ class Comparison:
     crosswise: Crosswise | None
     derived: Derived | None
     shared: tuple[int, ...] = ()
-    """The features whose values neighbours share; none if neighbours would share all."""
+    """The features whose values neighbours share; none if nothing would tell neighbours apart."""
 
     @classmethod
     def of(cls, records: Records, settings: Settings) -> Comparison:
@@ -66,11 +66,7 @@ class Comparison:
                     features.append(value_feature(compared.name, number, encoded, semantic_type, cells))
                     atoms.extend(atoms_of.of_column(compared.name, number, encoded, semantic_type, None))
                     atoms.extend(_cell_atoms(compared.name, number, encoded, cells))
-        shared = tuple(
-            number for number, feature in enumerate(features) if settings.compare[feature.column].type in SHARED
-        )
-        if len(shared) == len(features):
-            shared = ()
+        shared = _shared(features, settings)
         crosswise, derived = Crosswise.of(features, settings), Derived.of(features, settings)
         return cls(records, tuple(features), tuple(atoms), crosswise, derived, shared)
 
@@ -93,6 +89,15 @@ class Comparison:
         return bits
 
 
+def _shared(features: Sequence[Feature], settings: Settings) -> tuple[int, ...]:
+    """Return the features whose values neighbours share; where these are all, all but the numbers of houses."""
+    shared = [n for n, feature in enumerate(features) if settings.compare[feature.column].type in SHARED]
+    if len(shared) < len(features):
+        return tuple(shared)
+    rest = tuple(n for n in shared if not (isinstance(own := features[n], WordFeature) and own.is_house))
+    return rest if len(rest) < len(shared) else ()
+
+
 def _bags(records: Records, settings: Settings) -> tuple[dict[int, Bags], dict[int, Bags]]:
     """Return the words of each column that is compared by words: all, and those that no other column repeats."""
     textual = [
@@ -109,11 +114,10 @@ def _bags(records: Records, settings: Settings) -> tuple[dict[int, Bags], dict[i
 
 def _by_words(compared: Compared, column: int, bags: Bags) -> list[WordFeature]:
     features = []
-    are_names = compared.type is SemanticType.NAME
     for suffix, having in (("", False), (" numbers", True)):
         part = bags.with_digits(having=having)
         if part.filled().sum() >= max(_LEAST_FILLED * bags.records, 2):
-            features.append(WordFeature(f"{compared.name}{suffix}", column, part, having, are_names))
+            features.append(WordFeature(f"{compared.name}{suffix}", column, part, having, compared.type))
     return features
 
 

@@ -13,6 +13,7 @@ from scipy import sparse
 from rules.kinds.similar.encoded import Codes, Encoded, Floats, Levels, Places, sorted_distinct
 from rules.kinds.similar.features import spelling
 from rules.kinds.similar.features.base import DIFFERENT, Level
+from rules.kinds.similar.types import SemanticType
 from rules.kinds.similar.words import Bags
 
 _BOUNDS = (0.3, 0.5, 0.7, 0.85, 0.985)
@@ -55,9 +56,10 @@ def _crossed(missing: Level, none: Level, degrees: tuple[tuple[str, float, float
 
 
 WORD_LEVELS = _crossed(Level("missing", 1, 1, "is missing"), Level("none", 0.04, 0.8, "shares no word"), _WORDS)
-NUMBER_LEVELS = _crossed(
-    Level("missing", 1, 1, "has no number"), Level("none", 0.15, 0.93, "has other numbers"), _NUMBERS
-)
+_NO_NUMBER = Level("missing", 1, 1, "has no number")
+NUMBER_LEVELS = _crossed(_NO_NUMBER, Level("none", 0.15, 0.93, "has other numbers"), _NUMBERS)
+HOUSE_LEVELS = _crossed(_NO_NUMBER, Level("none", 0.06, 0.93, "has other numbers"), _NUMBERS)
+"""Another number is another house, but not always another product."""
 _CHUNK = 100_000
 
 
@@ -65,18 +67,25 @@ _CHUNK = 100_000
 class WordFeature:
     """A column by its words (`exact` False), or by its words with digits, which know no typo.
 
-    In a column whose words `are_names`, short forms of given names are alike.
+    In names, short forms of given names are alike.
     """
 
     name: str
     column: int
     bags: Bags
     exact: bool
-    are_names: bool = False
+    type: SemanticType = SemanticType.TEXT
 
     @property
     def levels(self) -> tuple[Level, ...]:
-        return NUMBER_LEVELS if self.exact else WORD_LEVELS
+        if not self.exact:
+            return WORD_LEVELS
+        return HOUSE_LEVELS if self.type is SemanticType.ADDRESS else NUMBER_LEVELS
+
+    @property
+    def is_house(self) -> bool:
+        """Return True for the numbers of houses, which tell neighbours apart."""
+        return self.exact and self.type is SemanticType.ADDRESS
 
     @cached_property
     def _distinct(self) -> tuple[Encoded, sparse.csr_array]:
@@ -91,7 +100,7 @@ class WordFeature:
         if self.exact:
             likeness = spelling.variants(self.bags.vocabulary, used)
         else:
-            likeness = spelling.similar(self.bags.vocabulary, used, are_names=self.are_names)
+            likeness = spelling.similar(self.bags.vocabulary, used, are_names=self.type is SemanticType.NAME)
         spread = (weights @ likeness).tocsr()
         return spread, np.asarray(spread.multiply(weights).sum(axis=1)).ravel()
 
