@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from rules.kinds.similar import umlauts
 from rules.kinds.similar.types import SPELLED, SemanticType
 from rules.normalise.company import company
+from rules.normalise.contact import mailbox
 from rules.normalise.latin import latin
 from rules.values import Value
 
@@ -69,6 +70,7 @@ def normalised(column: Any, semantic_type: SemanticType) -> Any:
             text = _code(text)
         case SemanticType.EMAIL:
             text = pc.replace_substring_regex(_replaced(text, _AROUND_ADDRESSES, _addresses), r"\s+|^mailto:", "")
+            text = _replaced(text, _TAGGED, _mailboxes)
         case SemanticType.GIVEN_NAME | SemanticType.SURNAME | SemanticType.CITY:
             text = _only_words(text)
         case _:
@@ -136,6 +138,14 @@ def _numbers(parts: Sequence[str]) -> list[str]:
 def _addresses(text: str) -> str:
     """Return the e-mail addresses of a cell, without the names around them; a text without any stays."""
     return SEVERAL.join(sorted(set(_ADDRESS.findall(text)))) or text.replace(SEVERAL, "")
+
+
+_TAGGED = r"\+[^@;]*@|\.[^@;]*@g(?:oogle)?mail\.com|@googlemail\.com"
+
+
+def _mailboxes(text: str) -> str:
+    """Return addresses as mailboxes: ann+shop@x.org is ann@x.org."""
+    return SEVERAL.join(sorted({mailbox(address) or address for address in text.split(SEVERAL)}))
 
 
 def _day(text: Any) -> Any:

@@ -99,6 +99,10 @@ def test_an_address_in_common_makes_two_cells_alike() -> None:
 
 def test_values_of_a_cell_have_no_order_and_a_number_with_a_stroke_is_one() -> None:
     assert normalised(["b@y.org, a@x.org", "A@x.org b@y.org"], SemanticType.EMAIL) == ["a@x.org;b@y.org"] * 2
+    assert normalised(["ann+shop@x.org", "An.N@googlemail.com; b@y.org"], SemanticType.EMAIL) == [
+        "ann@x.org",
+        "ann@gmail.com;b@y.org",
+    ]
     assert normalised(["mailto:a@x.org", "no address; none"], SemanticType.EMAIL) == ["a@x.org", "noaddressnone"]
     assert normalised(["030/1234567", "(0171) 555-4433/12", "030,1234567"], SemanticType.PHONE) == [
         "0301234567",
