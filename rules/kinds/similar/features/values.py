@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rules.kinds.similar.encoded import Encoded, Floats, Levels, Places
@@ -99,18 +101,18 @@ def _email(encoded: Encoded, first: Places, second: Places) -> Levels:
     typos = graded.edits(left, right, 2)
     local = encoded.before_at
     same = local.codes[first] == local.codes[second]
-    before_left, before_right = local.texts[local.codes[first]], local.texts[local.codes[second]]
-    alike = graded.likeness(before_left, before_right)
+    alike = graded.likeness(local.texts[local.codes[first]], local.texts[local.codes[second]])
     levels = np.where(alike >= 0.9, 3, DIFFERENT).astype(np.int8)
     levels[typos <= 1] = 4
-    for pair in np.flatnonzero((levels > DIFFERENT) & ~same).tolist():
-        if _DIGITS.sub("", before_left[pair]) == _DIGITS.sub("", before_right[pair]):
-            levels[pair] = 2
+    close = np.flatnonzero((levels > DIFFERENT) & ~same)
+    bare = (_without_digits(local.values.take(pa.array(local.codes[places[close]]))) for places in (first, second))
+    levels[close[np.asarray(pc.equal(*bare), dtype=bool)]] = 2
     levels[same] = 5
     return levels
 
 
-_DIGITS = re.compile("[0-9]+")
+def _without_digits(texts: Any) -> Any:
+    return pc.replace_substring_regex(texts.cast(pa.string()), "[0-9]+", "")
 
 
 def _code(encoded: Encoded, first: Places, second: Places) -> Levels:

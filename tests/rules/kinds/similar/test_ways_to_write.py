@@ -16,7 +16,7 @@ from rules.kinds.similar.records import Records
 from rules.kinds.similar.settings import Settings
 from rules.kinds.similar.types import SemanticType
 from rules.values import Type
-from tests.support.similar import ADA, STRANGERS, TWIN, groups, ids
+from tests.support.similar import ADA, STRANGERS, TWIN, Row, groups, ids
 
 COMPANIES = ["Brandt Logistik AG", "Holm Media Ltd", "Varga Kft", "Acme Corp", "Lund & Partner", "Kraus GmbH"]
 PEOPLE = ["Iris Holm", "Bela Varga", "Tom Ayers", "Lena Kraus", "Igor Petrov", "Maya Singh"]
@@ -57,7 +57,9 @@ def explained(columns: dict[str, list[object]], types: dict[str, str], *, sides:
 )
 def test_one_name_in_two_spellings_is_found(semantic_type: str, strangers: list[str], left: str, right: str) -> None:
     names = [*strangers, left, right]
-    rows = [{"id": str(number), "name": name, "city": f"C{number // 2}"} for number, name in enumerate(names)]
+    rows: list[Row] = [
+        {"id": str(number), "name": name, "city": f"C{number // 2}"} for number, name in enumerate(names)
+    ]
 
     assert ids(rows, compare={"name": semantic_type, "city": "city"}) == [["6", "7"]]
 
@@ -131,7 +133,7 @@ def test_a_large_table_compares_records_that_share_one_of_several_values() -> No
 
 
 def test_numbered_addresses_are_different_people() -> None:
-    people = [
+    people: list[Row] = [
         {"id": str(number), "name": name, "email": f"info{number}@club.example", "city": "Berlin"}
         for number, name in enumerate(PEOPLE)
     ]
@@ -152,7 +154,7 @@ def test_another_number_in_an_address_is_no_typo() -> None:
 
 def test_the_houses_of_one_street_are_different_addresses() -> None:
     streets = [f"{number} Park Avenue" for number in range(2, 30, 3)] + ["7 Elm Road", "9 Lake Street"]
-    rows = [
+    rows: list[Row] = [
         {"id": str(n), "street": street, "postcode": "10016", "city": "New York"} for n, street in enumerate(streets)
     ]
     rows += [rows[0] | {"id": "twin", "street": "2 Park Ave."}]
@@ -190,7 +192,7 @@ def test_short_values_and_words_do_not_look_like_numbers() -> None:
 
 def test_a_model_number_is_found_although_a_zero_became_an_o() -> None:
     titles = ["Sony WH-1000XM4 headphones", "Sony WH-1OOOXM4 headphones", "Bosch PSB-1800 drill", "Makita HP457 drill"]
-    rows = [{"id": str(number), "title": title} for number, title in enumerate(titles)]
+    rows: list[Row] = [{"id": str(number), "title": title} for number, title in enumerate(titles)]
 
     assert ids(rows, compare={"title": "product"}) == [["0", "1"]]
 
