@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rules.kinds.similar import overlaps, texts, words
+from rules.kinds.similar import overlaps, texts, umlauts, words
 from rules.kinds.similar.candidates import atoms as atoms_of
 from rules.kinds.similar.candidates.atoms import Atoms
 from rules.kinds.similar.encoded import Encoded, Floats, Levels, Places
@@ -105,7 +105,16 @@ def _bags(records: Records, settings: Settings) -> tuple[dict[int, Bags], dict[i
         for number, compared in enumerate(settings.compare)
         if compared.type not in {SemanticType.DATE, SemanticType.AMOUNT, SemanticType.PHONE, SemanticType.EMAIL}
     ]
-    every = words.bags([(records.columns[number], settings.compare[number].type) for number in textual])
+    every = words.bags(
+        [(records.columns[number], settings.compare[number].type) for number in textual],
+        {
+            spelled: bare
+            for number in textual
+            for spelled, bare in umlauts.spelled_out(
+                texts.as_text(records.raw[number]), words.reader(settings.compare[number].type)
+            )
+        },
+    )
     composite = [settings.compare[number].type in WORDED for number in textual]
     rest = overlaps.reduced(every, composite)
     numbers = [(place, number) for place, number in enumerate(textual) if composite[place]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rules.kinds.similar import umlauts
-from rules.kinds.similar.types import SPELLED, SemanticType
+from rules.kinds.similar.types import SemanticType
 from rules.normalise.company import company
 from rules.normalise.contact import mailbox
 from rules.normalise.latin import latin
@@ -79,24 +79,26 @@ def normalised(column: Any, semantic_type: SemanticType) -> Any:
 
 
 def compared(values: Mapping[str, Value], types: Mapping[str, SemanticType]) -> dict[str, Value]:
-    """Return the values of one record as they are compared, without empty ones."""
+    """Return the values of one record as they are compared, without empty ones.
+
+    Instants are left out, since their day depends on the time zone of their dataset.
+    """
     texts = {}
     for name, semantic_type in types.items():
         value = values.get(name)
-        if value is not None:
+        if value is not None and not isinstance(value, dt.datetime):
             column = pa.array([str(value) if type(value) is int else value])
             texts[name] = normalised(column, semantic_type)[0].as_py()
     return {name: text for name, text in texts.items() if text is not None}
 
 
 def _in_latin_letters(text: Any, semantic_type: SemanticType) -> Any:
-    """Return texts of other scripts in Latin letters, and words without umlauts as the column has them with umlauts."""
+    """Return texts of other scripts in Latin letters."""
     if _is_ascii(text):
         return text
     # The legal forms of other scripts are known only there.
     spelled = (lambda name: latin(company(name))) if semantic_type is SemanticType.COMPANY else latin
-    text = _replaced(text, r"[^\p{Latin}\p{Common}\p{Inherited}]", spelled)
-    return umlauts.united(text) if semantic_type in SPELLED else text
+    return _replaced(text, r"[^\p{Latin}\p{Common}\p{Inherited}]", spelled)
 
 
 def _is_ascii(column: Any) -> bool:

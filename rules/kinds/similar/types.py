@@ -33,9 +33,6 @@ WORDED = frozenset(
 )
 """Types that are compared word by word."""
 
-SPELLED = WORDED | PERSONAL | {SemanticType.CITY}
-"""Types whose words can be written with and without umlauts."""
-
 SEVERAL_VALUED = frozenset({SemanticType.EMAIL, SemanticType.PHONE})
 """Types whose cells can hold several values."""
 

@@ -1,11 +1,11 @@
-"""Umlauts spelled out: Mueller is Müller where a column has both; Joel and Samuel stay as they are."""
+"""Umlauts spelled out: Mueller is Müller where the records have both; Joel and Samuel stay as they are."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from rules.normalise.text import unaccent
@@ -16,27 +16,17 @@ _MARKED = f"[{''.join(_SPELLED_OUT)}]"
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def united(column: Any) -> Any:
-    """Return the texts of a column with each word that spells an umlaut out as the same word without umlaut.
+def spelled_out(column: Any, read: Callable[[str], str]) -> Iterator[tuple[str, str]]:
+    """Yield each word of a column of texts that has an umlaut: with it spelled out, and with the bare letter.
 
-    Only words that the column also has with an umlaut are such: nothing else tells Mueller from Samuel.
+    Only of such words it is known that they can be spelled out. `read` normalises words, perhaps to several.
     """
-    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    encoded = whole.dictionary_encode()
-    texts = pc.utf8_lower(pc.utf8_normalize(encoded.dictionary, form="NFC"))
+    if pc.all(pc.string_is_ascii(column)).as_py() in {True, None}:
+        return
+    texts = pc.utf8_lower(pc.utf8_normalize(pc.unique(column), form="NFC"))
     marked = texts.filter(pc.match_substring_regex(texts, _MARKED))
-    plain = {
-        unaccent(word.translate(_TABLE)): unaccent(word)
-        for text in marked.to_pylist()
-        for word in _WORD.findall(text)
-        if re.search(_MARKED, word)
-    }
-    chosen = pc.match_substring_regex(texts, "|".join(sorted(set(_SPELLED_OUT.values()))))
-    if not plain or not pc.any(chosen).as_py():
-        return column
-
-    def without_umlaut(match: re.Match[str]) -> str:
-        return plain.get(unaccent(match[0]), match[0])
-
-    replaced = [_WORD.sub(without_umlaut, text) for text in texts.filter(chosen).to_pylist()]
-    return pc.replace_with_mask(texts, chosen, pa.array(replaced, pa.string())).take(encoded.indices)
+    words = {word for text in marked.to_pylist() for word in _WORD.findall(text) if re.search(_MARKED, word)}
+    for word in sorted(words):
+        spelled, bare = read(unaccent(word.translate(_TABLE))).split(), read(unaccent(word)).split()
+        if len(spelled) == len(bare):
+            yield from ((ours, theirs) for ours, theirs in zip(spelled, bare, strict=True) if ours != theirs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -58,11 +59,13 @@ class Bags:
         return filled
 
 
-def bags(columns: list[tuple[Encoded, SemanticType]]) -> list[Bags]:
-    """Return the words of each column over one vocabulary."""
+def bags(
+    columns: list[tuple[Encoded, SemanticType]], spellings: Mapping[str, str] = MappingProxyType({})
+) -> list[Bags]:
+    """Return the words of each column over one vocabulary. `spellings` are other forms of words, with that to read."""
     split = [_split(encoded.values, semantic_type) for encoded, semantic_type in columns]
     texts = pa.chunked_array([words for _, words in split] or [pa.array([], pa.string())]).combine_chunks()
-    encoded_words = texts.dictionary_encode()
+    encoded_words = _respelled(texts, spellings).dictionary_encode()
     vocabulary_array = np.asarray(encoded_words.dictionary.to_pylist(), dtype=object)
     codes = np.asarray(encoded_words.indices, dtype=np.int64)
     result, begin = [], 0
@@ -71,6 +74,19 @@ def bags(columns: list[tuple[Encoded, SemanticType]]) -> list[Bags]:
         begin += len(words)
         result.append(by_record(encoded, parents, numbers, vocabulary_array))
     return result
+
+
+def reader(semantic_type: SemanticType) -> Callable[[str], str]:
+    """Return the normaliser of the words of a type."""
+    return _READ.get(semantic_type, str)
+
+
+def _respelled(words: Any, spellings: Mapping[str, str]) -> Any:
+    if not spellings:
+        return words
+    encoded = words.dictionary_encode()
+    read = [spellings.get(word, word) for word in encoded.dictionary.to_pylist()]
+    return pa.array(read, pa.string()).take(encoded.indices)
 
 
 def by_record(encoded: Encoded, parents: Places, words: NDArray[np.int64], vocabulary: NDArray[np.object_]) -> Bags:

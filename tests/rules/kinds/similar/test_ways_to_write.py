@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rules.kinds.similar import texts, umlauts
+from rules.kinds.similar import texts, umlauts, words
 from rules.kinds.similar.evidence import Evidence, evidence
 from rules.kinds.similar.matching import Matching
 from rules.kinds.similar.records import Records
@@ -65,11 +65,24 @@ def test_one_name_in_two_spellings_is_found(semantic_type: str, strangers: list[
 
 
 def test_umlauts_are_spelled_out_only_where_the_column_has_the_word_with_them() -> None:
-    column = pa.array(["Müller", "Mueller", "Joel", "Samuel Boer", "blue"])
+    column = pa.array(["Müller", "Mueller", "Joel", None, "Küçükgöz", "Samuel Boer", "Müllerstraße 5"])
 
-    assert umlauts.united(column).to_pylist()[1:] == ["muller", "joel", "samuel boer", "blue"]
-    assert normalised(["Müller", "Joel", "Jol"], SemanticType.SURNAME) == ["muller", "joel", "jol"]
-    assert normalised(["Mueller", "Muller"], SemanticType.SURNAME) == ["mueller", "muller"]
+    assert dict(umlauts.spelled_out(column, str)) == {
+        "mueller": "muller",
+        "kuecuekgoez": "kucukgoz",
+        "muellerstrasse": "mullerstrasse",
+    }
+    assert dict(umlauts.spelled_out(column, words.reader(SemanticType.ADDRESS)))["mueller"] == "muller"
+    assert list(umlauts.spelled_out(pa.array(["Mueller", "Joel"]), str)) == []
+
+
+def test_a_street_with_an_umlaut_is_the_street_without() -> None:
+    columns: dict[str, list[object]] = {
+        "street": ["Müllerstraße 5", "Muellerstr. 5", "Park Avenue 7", "Elm Road 9"],
+        "city": ["Berlin", "Berlin", "Leeds", "York"],
+    }
+
+    assert "same street" in explained(columns, {"street": "address", "city": "city"}).words
 
 
 def test_two_forms_of_a_given_name_are_a_level_of_their_own() -> None:
@@ -273,10 +286,10 @@ def test_what_speaks_against_a_pair_comes_after_but() -> None:
         "city": ["Leeds", "Leeds", "York", "Leeds", "York"],
     }
 
-    words = explained(columns, {"name": "name", "born": "date", "city": "city"}).words
+    reasons = explained(columns, {"name": "name", "born": "date", "city": "city"}).words
 
-    assert words.startswith("same name")
-    assert words.endswith("but different born")
+    assert reasons.startswith("same name")
+    assert reasons.endswith("but different born")
 
 
 def test_what_neighbours_share_is_taken_back_in_words() -> None:
@@ -286,6 +299,14 @@ def test_what_neighbours_share_is_taken_back_in_words() -> None:
 
 
 # Days
+
+
+def test_decisions_know_no_instants_whose_day_depends_on_a_time_zone() -> None:
+    late = dt.datetime(1985, 12, 9, 23, 30, tzinfo=dt.UTC)
+
+    known = texts.compared({"name": "Ada", "born": late}, {"name": SemanticType.NAME, "born": SemanticType.DATE})
+
+    assert known == {"name": "ada"}
 
 
 def test_an_instant_has_the_day_of_the_time_zone_of_its_dataset() -> None:
