@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rules.kinds.similar import contents, parallel, texts
+from rules.kinds.similar import contents, parallel, texts, umlauts, words
 from rules.kinds.similar.contents import Digests
 from rules.kinds.similar.encoded import Encoded, Places
 from rules.kinds.similar.settings import Compared, Settings
-from rules.kinds.similar.types import SemanticType
+from rules.kinds.similar.types import WORDLESS, SemanticType
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class Records:
     sides: NDArray[np.int8]
     columns: tuple[Encoded, ...]
     amounts: Mapping[int, NDArray[np.float64]]
+    spellings: Mapping[str, str]
+    """Words as they are without umlauts, such as `mueller`, with their form among those that are compared."""
     has_sides: bool
 
     @classmethod
@@ -49,6 +51,7 @@ class Records:
             sides[rows],
             tuple(parallel.in_order(lambda column: column.compared.by_place(rows), read)),
             {number: column.amounts[rows] for number, column in enumerate(read) if column.amounts is not None},
+            {word: form for column in read for word, form in column.spellings},
             len(tables) > 1,
         )
 
@@ -81,11 +84,15 @@ class Records:
 
 @dataclass(frozen=True)
 class _Column:
-    """A column by row: digests of what was read, the values as they are compared, and amounts as numbers."""
+    """A column by row: digests of what was read, the values as they are compared, and amounts as numbers.
+
+    `spellings` are its words without umlauts, as `Records` has them.
+    """
 
     digests: Digests
     compared: Encoded
     amounts: NDArray[np.float64] | None
+    spellings: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, tables: Sequence[pa.Table], compared: Compared) -> _Column:
@@ -94,15 +101,23 @@ class _Column:
         column = pa.chunked_array(chunks or [pa.array([], pa.string())])
         if pa.types.is_null(column.type) or (compared.type is not SemanticType.AMOUNT and not _repeats(column)):
             cleaned = Encoded.of(texts.normalised(column, compared.type))
-            return cls(contents.digests(texts.as_text(column)), cleaned, None)
+            text = texts.as_text(column)
+            return cls(contents.digests(text), cleaned, None, _spellings(text, compared))
         read = Encoded.of(column)
         rows = read.codes
-        digests = np.append(contents.digests(texts.as_text(read.values)), contents.NULL)[rows]
+        text = texts.as_text(read.values)
+        digests = np.append(contents.digests(text), contents.NULL)[rows]
         cleaned = read.mapped(Encoded.of(texts.normalised(read.values, compared.type)))
         amounts = None
         if compared.type is SemanticType.AMOUNT:
             amounts = np.append(texts.numbers(read.values), np.nan)[rows]
-        return cls(digests, cleaned, amounts)
+        return cls(digests, cleaned, amounts, _spellings(text, compared))
+
+
+def _spellings(text: Any, compared: Compared) -> tuple[tuple[str, str], ...]:
+    if compared.type in WORDLESS:
+        return ()
+    return tuple(umlauts.spelled_out(text, words.reader(compared.type)))
 
 
 _SAMPLE = 10_000

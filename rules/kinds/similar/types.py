@@ -33,6 +33,12 @@ WORDED = frozenset(
 )
 """Types that are compared word by word."""
 
+SEVERAL_VALUED = frozenset({SemanticType.EMAIL, SemanticType.PHONE})
+"""Types whose cells can hold several values."""
+
+WORDLESS = frozenset({SemanticType.DATE, SemanticType.AMOUNT, SemanticType.PHONE, SemanticType.EMAIL})
+"""Types whose values have no words."""
+
 SHARED = frozenset(
     {
         SemanticType.PHONE,

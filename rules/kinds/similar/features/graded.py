@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,14 @@ Grade = Callable[[Encoded, Places, Places], Levels]
 """Gives the levels of pairs of unequal values, by their positions among the distinct values."""
 Filter = Callable[[Encoded, NDArray[np.integer[Any]], NDArray[np.integer[Any]]], NDArray[np.bool_]]
 """Tells quickly which pairs of unequal values may have another level than that of different ones."""
+
+
+@dataclass(frozen=True)
+class Grading:
+    """A grade, and the filter of the pairs that it has to look at."""
+
+    grade: Grade
+    may_differ_less: Filter
 
 
 def edits(left: Texts, right: Texts, most: int) -> NDArray[np.int64]:
@@ -47,9 +56,7 @@ def endings(left: Texts, right: Texts) -> NDArray[np.int64]:
     return np.asarray(process.cpdist(left, right, scorer=Postfix.similarity, dtype=np.int64), dtype=np.int64)
 
 
-def by_values(
-    encoded: Encoded, first: Places, second: Places, same: int, grade: Grade, may_differ_less: Filter
-) -> Levels:
+def by_values(encoded: Encoded, first: Places, second: Places, same: int, grading: Grading) -> Levels:
     """Return levels of pairs: 0 for missing values, `same` for equal ones, else that of the two texts."""
     left, right = encoded.codes[first], encoded.codes[second]
     equal = left == right
@@ -57,19 +64,19 @@ def by_values(
     missing = (left | right) < 0
     levels[missing] = MISSING
     unequal = np.flatnonzero(~(equal | missing))
-    levels[unequal] = by_unequal_values(encoded, left[unequal], right[unequal], grade, may_differ_less)
+    levels[unequal] = by_unequal_values(encoded, left[unequal], right[unequal], grading)
     return levels
 
 
-def by_unequal_values(encoded: Encoded, left: Codes, right: Codes, grade: Grade, may_differ_less: Filter) -> Levels:
+def by_unequal_values(encoded: Encoded, left: Codes, right: Codes, grading: Grading) -> Levels:
     """Return the levels of pairs of unequal values, by their codes."""
     levels = np.full(len(left), DIFFERENT, dtype=np.int8)
-    possible = np.flatnonzero(may_differ_less(encoded, left, right))
+    possible = np.flatnonzero(grading.may_differ_less(encoded, left, right))
     if len(possible):
         left, right = left[possible], right[possible]
         size = len(encoded.values)
         packed = np.minimum(left, right).astype(np.int64) * size + np.maximum(left, right)
         distinct = sorted_distinct(packed)
-        graded = grade(encoded, distinct // size, distinct % size)
+        graded = grading.grade(encoded, distinct // size, distinct % size)
         levels[possible] = graded[np.searchsorted(distinct, packed)]
     return levels

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from rules.kinds.similar.encoded import Encoded
 from rules.kinds.similar.features.base import DIFFERENT
+from rules.kinds.similar.features.cells import Cells
 from rules.kinds.similar.features.values import value_feature
 from rules.kinds.similar.sketches import Sketches
-from rules.kinds.similar.types import SemanticType
+from rules.kinds.similar.types import SEVERAL_VALUED, SemanticType
 
 COMPARED_WHOLE = [
     SemanticType.GIVEN_NAME,
@@ -30,10 +31,12 @@ TEXTS = st.text(LETTERS, min_size=1, max_size=14)
 
 @st.composite
 def spellings(draw: st.DrawFn) -> list[str]:
-    """Texts with others that are up to three edits away."""
+    """Texts with others that are up to three edits away, forms of one name, lookalikes, and several in one cell."""
     texts = draw(st.lists(TEXTS, min_size=2, max_size=8))
+    texts += draw(st.lists(st.sampled_from(("robert", "bob", "a0o11", "aoo1l"))))
     for _ in range(draw(st.integers(0, 12))):
         texts.append(edited(draw, draw(st.sampled_from(texts))))
+    texts += ["; ".join(pair) for pair in zip(texts[: draw(st.integers(0, 3))], texts[1:], strict=False)]
     return [text for text in texts if text]
 
 
@@ -57,21 +60,22 @@ def edited(draw: st.DrawFn, text: str) -> str:
 @given(texts=spellings())
 def test_no_pair_is_excluded_that_is_not_different(semantic_type: SemanticType, texts: list[str]):
     encoded = Encoded.of(pa.array(texts))
-    feature = value_feature("column", 0, encoded, semantic_type)
+    cells = Cells.of(encoded.values) if semantic_type in SEVERAL_VALUED else None
+    grading = value_feature("column", 0, encoded, semantic_type, cells).grading
     left, right = np.triu_indices(len(encoded.values), 1)
 
-    levels = feature.grade(encoded, left, right)
+    levels = grading.grade(encoded, left, right)
 
-    assert feature.may_differ_less(encoded, left, right)[levels != DIFFERENT].all()
+    assert grading.may_differ_less(encoded, left, right)[levels != DIFFERENT].all()
 
 
 def test_most_pairs_of_different_texts_are_excluded():
     generator = np.random.default_rng(5)
     texts = ["".join(generator.choice(list("bdfgklmnprstaeiou"), 9)) for _ in range(200)]
     encoded = Encoded.of(pa.array(texts))
-    feature = value_feature("column", 0, encoded, SemanticType.SURNAME)
+    grading = value_feature("column", 0, encoded, SemanticType.SURNAME, None).grading
 
-    assert feature.may_differ_less(encoded, *np.triu_indices(200, 1)).mean() < 0.05
+    assert grading.may_differ_less(encoded, *np.triu_indices(200, 1)).mean() < 0.05
 
 
 @settings(max_examples=200, deadline=None)
