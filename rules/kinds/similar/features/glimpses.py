@@ -32,12 +32,14 @@ def _city(encoded: Encoded, left: Numbers, right: Numbers) -> NDArray[np.bool_]:
 
 def _phone(encoded: Encoded, left: Numbers, right: Numbers) -> NDArray[np.bool_]:
     pairs = encoded.sketches.pairs(left, right)
-    return pairs.may_be_edits_apart(1) | (pairs.lasts == 4)
+    may_end: NDArray[np.bool_] = pairs.lasts == 4
+    return may_end | pairs.may_be_edits_apart(1)
 
 
 def _postcode(encoded: Encoded, left: Numbers, right: Numbers) -> NDArray[np.bool_]:
     pairs = encoded.sketches.pairs(left, right)
-    return pairs.may_be_edits_apart(1) | (pairs.firsts >= 3)
+    may_begin: NDArray[np.bool_] = pairs.firsts >= 3
+    return may_begin | pairs.may_be_edits_apart(1)
 
 
 def _email(encoded: Encoded, left: Numbers, right: Numbers) -> NDArray[np.bool_]:
