@@ -19,7 +19,7 @@ from rules.kinds.similar.types import SemanticType
 def _name(encoded: Encoded, left: Numbers, right: Numbers) -> NDArray[np.bool_]:
     pairs = encoded.sketches.pairs(left, right)
     edits = (pairs.shorter >= 3).astype(np.int8) + (pairs.shorter >= 8)
-    may_be_edited = pairs.may_be_edits_apart(edits) & (edits > 0)
+    may_be_edited: NDArray[np.bool_] = pairs.may_be_edits_apart(edits) & (edits > 0)
     may_begin: NDArray[np.bool_] = pairs.firsts >= np.minimum(pairs.shorter, 4)
     return may_be_edited | may_begin | pairs.may_be_alike(0.86)
 
