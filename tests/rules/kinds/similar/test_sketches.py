@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -36,7 +38,7 @@ def spellings(draw: st.DrawFn) -> list[str]:
     texts += draw(st.lists(st.sampled_from(("robert", "bob", "a0o11", "aoo1l"))))
     for _ in range(draw(st.integers(0, 12))):
         texts.append(edited(draw, draw(st.sampled_from(texts))))
-    texts += ["; ".join(pair) for pair in zip(texts[: draw(st.integers(0, 3))], texts[1:], strict=False)]
+    texts += ["; ".join(pair) for pair in list(pairwise(texts))[: draw(st.integers(0, 3))]]
     return [text for text in texts if text]
 
 
