@@ -22,7 +22,7 @@ from rules.kinds.similar.features.values import value_feature
 from rules.kinds.similar.features.wording import WordFeature
 from rules.kinds.similar.records import Records
 from rules.kinds.similar.settings import Settings
-from rules.kinds.similar.types import SHARED, WORDED, SemanticType
+from rules.kinds.similar.types import WORDED, SemanticType, shared_by_neighbours
 from rules.kinds.similar.words import Bags
 
 _LEAST_FILLED = 0.02
@@ -60,8 +60,9 @@ class Comparison:
                     features.extend(_by_words(compared.name, number, bags[number]))
                 case semantic_type:
                     features.append(value_feature(compared.name, number, encoded, semantic_type))
+        near = shared_by_neighbours({compared.type for compared in settings.compare})
         shared = tuple(
-            number for number, feature in enumerate(features) if settings.compare[feature.column].type in SHARED
+            number for number, feature in enumerate(features) if settings.compare[feature.column].type in near
         )
         if len(shared) == len(features):
             shared = ()
