@@ -15,10 +15,10 @@ export PYTHONDONTWRITEBYTECODE :=
 # Where half a gigabyte of memory is free for files, temporary ones are there: on a disk every commit is waited for.
 IN_MEMORY := if [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'END { print $$4 + 0 }')" -gt 500000 ]; then export TMPDIR=/dev/shm; fi;
 
-.PHONY: help demo test quick spark check bench chaos soak lock clean format
+.PHONY: help demo test quick spark check bench bench-similar chaos soak lock clean format
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 demo: $(RUNTIME) ## build a small shop with duplicates, find them, show what people would be told
 	@$(BIN)/reconcile demo
@@ -52,6 +52,9 @@ format: $(DEV) ## put the code into shape
 
 bench: $(DEV) ## compare with scripts by hand: SQL, polars, pandas, networkx; writes bench/RESULTS.md
 	$(BIN)/python -m bench
+
+bench-similar: $(DEV) ## kind `similar` on labelled sets, next to the specialists of bench/similar/peers.txt: writes bench/RESULTS-similar.md
+	$(BIN)/python -m bench.similar
 
 chaos: $(DEV) ## the long tier of the kill tests, with a table of what it came to: SEED=… SECONDS=… (1200, for its random part)
 	@$(BIN)/python tests/product/chaos/run.py --seconds $(or $(SECONDS),1200) $(if $(SEED),--seed $(SEED))

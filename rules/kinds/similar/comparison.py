@@ -23,7 +23,7 @@ from rules.kinds.similar.features.values import value_feature
 from rules.kinds.similar.features.wording import WordFeature
 from rules.kinds.similar.records import Records
 from rules.kinds.similar.settings import Compared, Settings
-from rules.kinds.similar.types import SEVERAL_VALUED, SHARED, WORDED, WORDLESS, SemanticType
+from rules.kinds.similar.types import SEVERAL_VALUED, WORDED, WORDLESS, SemanticType, shared_by_neighbours
 from rules.kinds.similar.words import Bags
 
 _LEAST_FILLED = 0.02
@@ -104,7 +104,8 @@ class Comparison:
 
 def _shared(features: Sequence[Feature], settings: Settings) -> tuple[int, ...]:
     """Return the features whose values neighbours share; where these are all, all but the numbers of houses."""
-    shared = [n for n, feature in enumerate(features) if settings.compare[feature.column].type in SHARED]
+    near = shared_by_neighbours({compared.type for compared in settings.compare})
+    shared = [n for n, feature in enumerate(features) if settings.compare[feature.column].type in near]
     if len(shared) < len(features):
         return tuple(shared)
     rest = tuple(n for n in shared if not (isinstance(own := features[n], WordFeature) and own.is_house))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
 
 
@@ -39,12 +40,12 @@ SEVERAL_VALUED = frozenset({SemanticType.EMAIL, SemanticType.PHONE})
 WORDLESS = frozenset({SemanticType.DATE, SemanticType.AMOUNT, SemanticType.PHONE, SemanticType.EMAIL})
 """Types whose values have no words."""
 
-SHARED = frozenset(
-    {
-        SemanticType.PHONE,
-        SemanticType.ADDRESS,
-        SemanticType.POSTCODE,
-        SemanticType.CITY,
-    }
-)
-"""Types whose values neighbours share: members of a household, companies in a building."""
+_PLACES = frozenset({SemanticType.PHONE, SemanticType.ADDRESS, SemanticType.POSTCODE, SemanticType.CITY})
+
+
+def shared_by_neighbours(types: Collection[SemanticType]) -> frozenset[SemanticType]:
+    """Return the types whose values neighbours share: companies in a building, members of a household.
+
+    Members of a household have an address in common, and most often a surname.
+    """
+    return _PLACES | {SemanticType.SURNAME} if SemanticType.ADDRESS in types else _PLACES

@@ -49,3 +49,17 @@ def people(persons: int, twins: int, seed: int = 1) -> pa.Table:
     return pa.table(
         {name: list(column) for name, column in zip(("person", *COMPARE), zip(*rows, strict=True), strict=True)}
     )
+
+
+def with_households(table: pa.Table, members: int) -> pa.Table:
+    """Return persons with a phone each, and as many more who live with one of them."""
+    choose = random.Random(2)
+    rows = table.to_pylist()
+    phones = {row["person"]: f"030 {choose.randrange(10**7):07d}" for row in rows}
+    rows = [{**row, "phone": phones[row["person"]]} for row in rows]
+    hosts = [row for number, row in enumerate(rows) if row["person"] == number]
+    for person, host in enumerate(choose.sample(hosts, members), start=len(rows)):
+        first, born = _name(choose, 4), f"{choose.randrange(1940, 2005)}-12-{choose.randrange(29, 32)}"
+        email = f"{first}.{host['last']}@example.com".lower()
+        rows.append({**host, "person": person, "first": first, "born": born, "email": email})
+    return pa.Table.from_pylist(rows, schema=table.schema.append(pa.field("phone", pa.string())))

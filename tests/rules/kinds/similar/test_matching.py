@@ -16,7 +16,7 @@ from rules.kinds.similar.matching import Matching
 from rules.kinds.similar.model.model import Model
 from rules.kinds.similar.records import Records
 from rules.kinds.similar.settings import Settings
-from tests.rules.kinds.similar.people import SETTINGS, people
+from tests.rules.kinds.similar.people import COMPARE, SETTINGS, people, with_households
 
 
 def matching(table: pa.Table, model: Model | None = None, by: Settings = SETTINGS) -> Matching:
@@ -41,6 +41,17 @@ def test_twins_are_found_with_built_in_and_with_estimated_weights(learnt: bool):
     model = matching(table).estimate().model if learnt else None
 
     assert together(matching(table, model), table) == [[person, person] for person in range(60)]
+
+
+@pytest.mark.parametrize("learnt", [False, True])
+def test_members_of_a_household_are_not_one_person(learnt: bool):
+    """They share a surname, a phone and an address, but neither given name, date of birth nor e-mail."""
+    table = with_households(people(400, 60), members=120)
+    by = Settings.of({**COMPARE, "phone": "phone"})
+
+    model = matching(table, by=by).estimate().model if learnt else None
+
+    assert together(matching(table, model, by), table) == [[person, person] for person in range(60)]
 
 
 @settings(max_examples=3, deadline=None)

@@ -1,0 +1,1 @@
+"""What kind `similar` finds on data whose truth is known, next to four specialists: `make bench-similar`."""
