@@ -29,7 +29,7 @@ SHAPES: Mapping[str, str] = {
         '"skipped": [{"dataset", "reason"}]}'
     ),
     "learn": (
-        '{"rule", "file", "written", "records", "matches", "judged", "thin", '
+        '{"rule", "file", "written", "records", "matches", "judged", "doubt", '
         '"now" and "learnt": {"threshold", "pairs", "precision", "recall"}, "curve": [...], '
         '"levels": [{"column", "words", "match", "random", "weight", "now"}], "yaml"}'
     ),

@@ -36,13 +36,13 @@ def learn(
     wanted = _share(precision)
     with load(config) as application:
         view = _learnt(application, rule, wanted, out)
-        is_new = write and view.learnt.thin is None and _write(view.path, view.learnt.text)
+        is_new = write and view.learnt.doubt is None and _write(view.path, view.learnt.text)
     if out.json:
         out.emit({**view.to_json(), "written": is_new})
     else:
         _tell(view, out)
-    if view.learnt.thin is not None:
-        _refuse(view.learnt.thin)
+    if view.learnt.doubt is not None:
+        _refuse(view.learnt.doubt)
     if out.json:
         return
     if not write:
@@ -53,10 +53,10 @@ def learn(
         out.note(f"Add `{view.learnt.setting}: {view.file}` to the rule, and commit both.")
 
 
-def _refuse(thin: str) -> NoReturn:
+def _refuse(doubt: str) -> NoReturn:
     from reconcile.errors import Refused
 
-    raise Refused(f"{thin[0].upper()}{thin[1:]}; nothing was written. The built-in weights serve small data")
+    raise Refused(f"Nothing was written: {doubt}")
 
 
 def _share(text: str) -> float:

@@ -109,7 +109,7 @@ class LearntView:
             "records": learnt.records,
             "matches": round(learnt.matches, 1),
             "judged": learnt.judged,
-            "thin": learnt.thin,
+            "doubt": learnt.doubt,
             "now": asdict(learnt.at_now),
             "learnt": asdict(learnt.at),
             "curve": [asdict(expected) for expected in learnt.curve],

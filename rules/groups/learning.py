@@ -49,8 +49,8 @@ class Learnt:
     it has one.
 
     `matches` is the expected number of pairs of the same thing among `records`. `judged` counts the judged pairs that
-    are still in the data. `at` and `at_now` say what to expect of the learnt and the present weights. `thin` is the
-    reason why the data are too few to learn from, if they are.
+    are still in the data. `at` and `at_now` say what to expect of the learnt and the present weights. `doubt` is the
+    reason why nobody should use the weights, if there is one.
     """
 
     setting: str
@@ -63,4 +63,4 @@ class Learnt:
     at_now: Expected
     curve: Sequence[Expected]
     levels: Sequence[LearntLevel]
-    thin: str | None = None
+    doubt: str | None = None

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 
 def because(rule: SimilarRule) -> str:
-    """Return why its records belong together: "They are so alike in name that they are probably the same."."""
-    return f"They are so alike in {_listed(rule.compare)} that they are probably the same."
+    """Return why its records belong together: "Taken together, name and phone are so alike that ..."."""
+    what = f"taken together, {_listed(rule.compare)} are" if len(rule.compare) > 1 else f"{_listed(rule.compare)} is"
+    return f"They are probably the same: {what} alike enough."
 
 
 def describe(bound: BoundSimilar) -> Mapping[str, Sequence[str]]:

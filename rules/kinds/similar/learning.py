@@ -6,17 +6,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rules.groups.learning import Expected, Learnt, LearntLevel
 from rules.kinds.similar.matching import Matching
 from rules.kinds.similar.model.curve import THRESHOLDS, Curve
 from rules.kinds.similar.model.document import ModelDocument
+from rules.kinds.similar.model.estimation import Estimate
 from rules.kinds.similar.model.judged import Judged
 from rules.kinds.similar.model.model import Model
 from rules.kinds.similar.model.scoring import probability
 from rules.kinds.similar.rule import SimilarRule
 
+_CLOSE = 0.02
+"""A precision that is missed by less is reached."""
+_MOST_TIMES, _FEW = 2, 20
+"""Weights that take more than so many times the pairs, and a few more, are not plausible."""
 _HEADING = """\
 Written by `reconcile learn {rule}` from {records:,} records and {judged} judged pairs.
 match, random: how often pairs of the same thing and other pairs agree that far. The comment is the weight in bits.\
@@ -31,6 +35,8 @@ def learn(rule: SimilarRule, matching: Matching, precision: float, judged: Judge
     document = estimate.model.document(rule.compare, curve)
     learnt = replace(matching, settings=replace(settings, threshold=None), model=Model.of(document))
     heading = _HEADING.format(rule=rule.name, records=len(matching.records), judged=len(judged))
+    at = _expected(estimate.curve, float(document.threshold))
+    at_now = _of_present(matching, learnt, estimate, judged)
     return Learnt(
         setting="model",
         text=document.text(heading),
@@ -38,26 +44,63 @@ def learn(rule: SimilarRule, matching: Matching, precision: float, judged: Judge
         records=len(matching.records),
         matches=estimate.model.learnt_from,
         judged=len(judged),
-        at=_expected(estimate.curve, float(document.threshold)),
-        at_now=_of_current(matching, learnt, estimate.curve.total),
+        at=at,
+        at_now=at_now,
         curve=curve,
         levels=list(_levels(document, learnt, matching)),
-        thin=estimate.model.thin,
+        doubt=estimate.model.thin or next(_doubts(at, at_now, precision, matching, learnt, judged), None),
     )
+
+
+def _doubts(
+    at: Expected, at_now: Expected, precision: float, matching: Matching, learnt: Matching, judged: Judged
+) -> Iterator[str]:
+    """Yield reasons why the weights are not plausible.
+
+    Without labels, records that only share a place can be taken for the same thing.
+    """
+    if at.precision < precision - _CLOSE:
+        yield (
+            f"no threshold makes {precision:.0%} of the pairs right; at best {at.precision:.0%} would be. Judge more "
+            "pairs, or compare another column"
+        )
+    if at.pairs > _MOST_TIMES * at_now.pairs + _FEW:
+        yield (
+            f"the weights would take {at.pairs:,} pairs, and the rule takes {at_now.pairs:,} now. Records that only "
+            "have a place in common were probably taken for the same. Judge more pairs, or leave out columns that "
+            "follow from each other, such as city and postcode"
+        )
+    ours, present = (_agreeing(each, judged) for each in (learnt, matching))
+    if ours < present:
+        yield (
+            f"the weights agree with {ours:,} of {len(judged):,} judged pairs, those of the rule with {present:,}. Judge "
+            "more pairs, or compare another column"
+        )
+
+
+def _agreeing(matching: Matching, judged: Judged) -> int:
+    """Return how many judged pairs are taken as people said."""
+    taken = matching.score(judged.first, judged.second).bits >= matching.minimum
+    return int((taken == judged.same).sum())
 
 
 def _expected(curve: Curve, threshold: float) -> Expected:
     return Expected(threshold, *curve.at(threshold))
 
 
-def _of_current(matching: Matching, learnt: Matching, total: float) -> Expected:
-    """Return what the learnt weights expect of the pairs that the rule takes now."""
+def _of_present(matching: Matching, learnt: Matching, estimate: Estimate, judged: Judged) -> Expected:
+    """Return what the learnt weights and people expect of the pairs that the rule takes now."""
     first, second, _ = matching.matches()
-    probabilities: NDArray[np.float64] = probability(learnt.score(first, second).bits)
-    right, pairs = float(probabilities.sum()), len(first)
-    return Expected(
-        matching.threshold, pairs, right / pairs if pairs else 1.0, min(right / total, 1.0) if total else 0.0
-    )
+    size, total = len(matching.records), estimate.curve.total
+    order = np.argsort(first * size + second)
+    packed = (first * size + second)[order]
+    right = estimate.calibration.calibrated(probability(learnt.score(first, second).bits))[order]
+    places = np.searchsorted(packed, judged.packed(size))
+    is_taken = np.append(packed, -1)[places] == judged.packed(size)
+    right[places[is_taken]] = judged.same[is_taken]
+    share = float(right.sum()) / len(first) if len(first) else 1.0
+    recall = min(float(right.sum()) / total, 1.0) if total else 0.0
+    return Expected(matching.threshold, len(first), share, recall)
 
 
 def _levels(document: ModelDocument, learnt: Matching, matching: Matching) -> Iterator[LearntLevel]:

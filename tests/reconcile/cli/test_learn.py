@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ rules:
     compare: {{{", ".join(f"{name}: {type_name}" for name, type_name in COMPARE.items())}}}
   same-mail: {{kind: duplicates, dataset: people, key: [email]}}
 """
+_NAMES = ("Ada", "Bela", "Cem", "Dora", "Emil", "Fritz", "Gus", "Hana", "Ivo", "Jan", "Kim", "Lou")
 NAMED = RULES.replace("    max_share", "    model: models/twin.yaml\n    max_share")
 
 
@@ -165,3 +167,40 @@ def test_dismissed_findings_count_as_judged(project: Project):
 
     assert answer["judged"] >= 12
     assert answer["matches"] < project("learn", "twin", "--json").json["matches"] + 1
+
+
+def test_weights_that_are_not_plausible_are_not_written(project: Project):
+    """In few towns with one postcode each, neighbours look like twins; whoever believes it would merge strangers."""
+    choose = random.Random(3)
+    towns = [(f"Town {number}", f"{number:05d}", f"Main Street {number}") for number in range(8)]
+    rows = []
+    for number in range(600):
+        town, postcode, street = choose.choice(towns)
+        rows.append((number, f"{choose.choice(_NAMES)} {choose.choice(_NAMES)}son", street, postcode, town))
+    rows += [(number + 600, *rows[number][1:]) for number in range(40)]
+    text = "\n".join(",".join(map(str, row)) for row in rows)
+    project.write(f"id,name,street,postcode,town\n{text}\n", "places.csv")
+    compare = "{name: name, street: address, postcode: postcode, town: city}"
+    project.write(
+        RULES.replace("people.csv", "places.csv, id: id")
+        .replace(RULES.split("compare: ")[1].split("\n", maxsplit=1)[0], compare)
+        .replace("key: [email]", "key: [name]")
+    )
+
+    answer = project("learn", "twin", "--write")
+
+    assert answer.code == 4
+    assert "Nothing was written: " in answer.err
+    assert not (project.folder / "models").exists()
+
+
+def test_what_the_present_weights_take_is_judged_by_what_people_said(project: Project):
+    """After all findings of a rule are dismissed, nobody is told that its pairs are right."""
+    project("run")
+    ids = [finding["id"] for finding in project("findings", "--rule", "twin", "--json").json]
+    assert project("dismiss", *ids, "--note", "different people").code == 0
+
+    answer = project("learn", "twin", "--json").json
+
+    assert answer["judged"] >= 55
+    assert answer["now"]["precision"] < 0.1

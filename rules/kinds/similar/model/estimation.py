@@ -68,10 +68,11 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A model, with what is to be expected of it."""
+    """A model, with what is to be expected of it, and how judged pairs correct its probabilities."""
 
     model: Model
     curve: Curve
+    calibration: Calibration
 
 
 def estimate(
@@ -103,14 +104,14 @@ def estimate(
     total = float(matches.sum())
     thin = None
     if total < LEAST_MATCHES:
-        thin = f"about {total:.0f} pairs of the same thing are too few to learn from"
+        thin = f"about {total:.0f} pairs of the same thing are too few to learn from; the built-in weights serve small data"
     taken = evidence.can_match
     if one_to_one:
         taken = _best_of_both(probabilities, evidence, len(comparison.records))
     curve = Curve.of(probabilities[taken], matches[taken], total)
     least = calibration.of_model(LEAST_ASSIGNED if one_to_one else LEAST)
     threshold = curve.cut(expected_precision, least, MOST_CERTAIN)
-    return Estimate(replace(model, threshold=threshold, learnt_from=total, thin=thin), curve)
+    return Estimate(replace(model, threshold=threshold, learnt_from=total, thin=thin), curve, calibration)
 
 
 def builtin(comparison: Comparison, *, one_to_one: bool) -> Model:
