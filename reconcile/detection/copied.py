@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -52,6 +53,7 @@ class CopiedSource:
         self._warnings = _warnings(source, settings, columns)
         self._path = path
         self.columns = tuple(columns)
+        self._most: int | None = None
         scan = scan_selected(source, settings, columns, chosen)
         try:
             with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, scan.reader.schema, options=_PACKED) as out:
@@ -90,6 +92,13 @@ class CopiedSource:
         """Return True if a record is missing for a cell in none of these columns: a reader of only these has it."""
         return any(problem.skipped and problem.column not in (*columns, "*") for problem in self._problems)
 
+    def beginning(self, records: int) -> CopiedSource:
+        """Return the same copy with no more than so many records, the first ones."""
+        shorter = copy.copy(self)
+        shorter.records = min(records, self.records)
+        shorter._most = records  # noqa: SLF001 - our own class
+        return shorter
+
     def close(self) -> None:
         self._path.unlink(missing_ok=True)
 
@@ -97,8 +106,12 @@ class CopiedSource:
         options = pa.ipc.IpcReadOptions(included_fields=[stored.names.index(name) for name in columns])
         with pa.OSFile(str(self._path)) as file:
             reader = pa.ipc.open_file(file, options=options)
+            left = self.records if self._most is None else self._most
             for number in range(reader.num_record_batches):
-                yield reader.get_batch(number).select(list(columns))
+                batch = reader.get_batch(number).slice(0, left)
+                left -= batch.num_rows
+                if batch.num_rows:
+                    yield batch.select(list(columns))
 
 
 _PACKED = pa.ipc.IpcWriteOptions(compression="lz4")

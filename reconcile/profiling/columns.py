@@ -5,49 +5,28 @@ Samples are only looked at: nothing here returns or stores a value of a record.
 
 from __future__ import annotations
 
-import enum
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from reconcile.profiling import headers
+from reconcile.profiling.headers import ColumnRole, words_of
+from rules.normalise.company import has_legal_form
 from rules.values import Type
 
-_HUMP = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
+_WITH_LEGAL_FORM = 0.2
+"""The share of names with a legal form from which on a column holds companies."""
 _MOST = 0.8
 """The share of samples that must look like something."""
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]{2,}")
 _PHONE = re.compile(r"\+?[0-9][0-9 ()/.\-]{5,20}[0-9]")
 _IBAN = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}")
-_WORDS = re.compile(r"[^\W\d_]+([ .'’-]+[^\W\d_]+)*\.?")
+_WORDS = re.compile(r"[^\W\d_]+([ .,'’-]+[^\W\d_]+)*\.?")
 _SIGN = r"(€|\$|£|¥|zł|kr|EUR|USD|GBP|JPY|CHF|PLN|CZK|SEK|NOK|DKK)"  # not any three letters: INV 123 is a document
 _PRICE = re.compile(rf"[-+]?({_SIGN} ?[-+]?[0-9][0-9.,' ]*|[0-9][0-9.,' ]* ?{_SIGN})-?")
 _MOST_STATES = 12
 """Different values of a column that is a state and no identifier."""
-
-
-class ColumnRole(enum.Enum):
-    """The contents that a column seems to have."""
-
-    EMAIL = "e-mail addresses"
-    PHONE = "telephone numbers"
-    IBAN = "bank accounts"
-    GIVEN_NAME = "given names"
-    SURNAME = "surnames"
-    NAME = "names of people"
-    BIRTH = "dates of birth"
-    STREET = "addresses"
-    POSTCODE = "postcodes"
-    CURRENCY = "currencies"
-    AMOUNT = "amounts"
-    PRICE = "amounts with a currency sign"
-    CREATED = "times of records"
-    MOMENT = "dates or times"
-    DOCUMENT = "references"
-    PARTY = "identifiers of others"
-    STATE = "states"
-    TEXT = "texts"
-    OTHER = "other values"
 
 
 PERSONAL = (
@@ -63,22 +42,6 @@ PERSONAL = (
     ),
 )
 
-_HEADERS: tuple[tuple[ColumnRole, str], ...] = (
-    (ColumnRole.EMAIL, r"e ?mail|mail|e ?mail ?(address|adresse)"),
-    (ColumnRole.PHONE, r"(tele)?phone|tele(f|ph)on|tel|mobile|mobil|handy|fax|phone ?(no|number)|telefonnummer"),
-    (ColumnRole.IBAN, r"iban"),
-    (ColumnRole.GIVEN_NAME, r"(first|given|fore) ?names?|vornamen?|prénom|prenom"),
-    (ColumnRole.SURNAME, r"(last|family|sur) ?names?|surname|nachnamen?|familiennamen?|nom de famille"),
-    (
-        ColumnRole.NAME,
-        r"(full|contact|holder|account holder|person|employee|patient) ?names?|kontoinhaber|ansprechpartner",
-    ),
-    (ColumnRole.BIRTH, r"birth ?(date|day)?|date of birth|dob|geburtstag|geburtsdatum|geb"),
-    (ColumnRole.STREET, r"street|address( line)?( ?\d)?|addr|stra(ss|ß)e|anschrift|adresse|.* (address|street)"),
-    (ColumnRole.POSTCODE, r"post ?code|postal ?code|zip( ?code)?|plz|postleitzahl|.* (postal ?code|post ?code|zip)"),
-    (ColumnRole.CURRENCY, r"currency( code)?|ccy|curr|w(ä|ae)hrung|devise"),
-)
-"""Headers, as words in lower case, that say what a column holds."""
 _AMOUNTS = re.compile(
     r"(.* )?(amount|total|sum|price|gross|net|value|betrag|summe|brutto|netto|preis|umsatz|montant|paid|fee|cost)( .*)?"
 )
@@ -91,19 +54,9 @@ _IDENTIFIERS = re.compile(r"(.* )?(id|no|nr|num|number|key|code|uuid|guid|nummer
 _PARTIES = re.compile(
     r"(.* )?(customer|supplier|vendor|client|creditor|debtor|kunde|lieferant|account|member|user)( .*)?"
 )
-_NAMES = re.compile(r"(.* )?names?|namen?")
 _CREATED = re.compile(
     r"(.* )?(created|charged|booked|booking|paid|posted|ordered|received|date|datum|time|at|on)( .*)?"
 )
-_PEOPLE = re.compile(
-    r"(.* )?(customers?|contacts?|persons?|people|employees?|users?|members?|patients?|leads?|clients?|guests?"
-    r"|students?|applicants?|kunden?|mitarbeiter|kontakte?|personen|mitglieder|twins?)( .*)?"
-)
-
-
-def words_of(name: str) -> str:
-    """Return a column's name as words in lower case: `InvoiceNo` and `invoice_no` are `invoice no`."""
-    return " ".join(re.split(r"[\W_]+", _HUMP.sub(" ", name).strip())).strip().lower()
 
 
 def is_amount(name: str) -> bool:
@@ -147,7 +100,7 @@ class ProfiledColumn:
     @cached_property
     def role(self) -> ColumnRole:
         """The contents of the column, guessed from its name and its samples."""
-        by_header = next((role for role, form in _HEADERS if re.fullmatch(form, self.words)), None)
+        by_header = next((role for role, form in headers.ROLES.items() if form.fullmatch(self.words)), None)
         if by_header is not None and self._fits(by_header):
             return by_header
         if self.type is Type.TEXT:
@@ -200,7 +153,22 @@ class ProfiledColumn:
 def is_about_people(dataset: str, columns: Sequence[ProfiledColumn]) -> bool:
     """Return True if the dataset's name or another column says that its records are people."""
     contact = (ColumnRole.EMAIL, ColumnRole.PHONE, ColumnRole.GIVEN_NAME, ColumnRole.SURNAME, ColumnRole.BIRTH)
-    return _PEOPLE.fullmatch(words_of(dataset)) is not None or any(column.role in contact for column in columns)
+    return headers.PEOPLE.fullmatch(words_of(dataset)) is not None or any(column.role in contact for column in columns)
+
+
+def holds_companies(dataset: str, column: ProfiledColumn) -> bool:
+    """Return True if a column holds names of companies, by its name, its dataset or its values."""
+    if column.type is not Type.TEXT:
+        return False
+    if headers.COMPANY_NAMES.fullmatch(column.words):
+        return not column.share(str.isdigit)
+    is_of_company = headers.COMPANIES.fullmatch(words_of(dataset)) or column.share(has_legal_form) >= _WITH_LEGAL_FORM
+    return is_name(column) and bool(is_of_company)
+
+
+def is_name(column: ProfiledColumn) -> bool:
+    """Return True if a column is called a name, without saying of what."""
+    return column.type is Type.TEXT and headers.NAMES.fullmatch(column.words) is not None
 
 
 def personal(dataset: str, columns: Sequence[ProfiledColumn]) -> dict[str, ColumnRole]:
@@ -208,7 +176,9 @@ def personal(dataset: str, columns: Sequence[ProfiledColumn]) -> dict[str, Colum
     people = is_about_people(dataset, columns)
 
     def role(column: ProfiledColumn) -> ColumnRole:
-        is_name = people and column.role is ColumnRole.TEXT and column.is_wordy and _NAMES.fullmatch(column.words)
+        is_name = (
+            people and column.role is ColumnRole.TEXT and column.is_wordy and headers.NAMES.fullmatch(column.words)
+        )
         return ColumnRole.NAME if is_name else column.role
 
     return {column.name: role(column) for column in columns if role(column) in PERSONAL}

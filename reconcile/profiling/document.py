@@ -9,9 +9,9 @@ from typing import Any
 
 from notifications.wording.words import plural
 from reconcile.documents import JsonObject
-from reconcile.profiling.suggestion import Setting, SuggestedDataset, SuggestedRule, Suggestion
-from reconcile.profiling.trials import KeyChoice, TooCommon
-from rules.kinds import BY_KEY
+from reconcile.profiling.suggestion import Setting, SuggestedDataset, SuggestedLikeness, SuggestedRule, Suggestion
+from reconcile.profiling.trials import Found, KeyChoice, TooCommon
+from rules.kinds import BY_KEY, BY_LIKENESS
 
 _PLAIN = re.compile(r"[A-Za-z_/](?:[\w./@+()=<>'*%-]| (?=[\w(<>=+*/%'-]))*", re.ASCII)
 _OTHER_MEANING = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
@@ -47,8 +47,19 @@ def _json(dataset: SuggestedDataset) -> JsonObject:
                 "groups_as_written": rule.choice.as_written.groups,
             }
             for rule in dataset.rules
-        ],
+        ]
+        + ([] if dataset.alike is None else [_alike_json(dataset.alike)]),
         "remarks": list(dataset.remarks),
+    }
+
+
+def _alike_json(rule: SuggestedLikeness) -> JsonObject:
+    return {
+        "rule": rule.name,
+        "compare": dict(rule.likeness.compare),
+        "groups": rule.likeness.found.groups,
+        "records": rule.likeness.found.records,
+        "compared": rule.likeness.records,
     }
 
 
@@ -62,15 +73,21 @@ def _lines(suggestion: Suggestion) -> Iterator[str]:
         yield "datasets:"
     for dataset in suggestion.datasets:
         yield from _dataset(dataset)
-    if any(dataset.rules for dataset in suggestion.datasets):
+    if any(dataset.has_rules for dataset in suggestion.datasets):
         yield "rules:"
     elif source is not None:
         yield "# Write a rule: no likely key was found, and a configuration needs one."
     for dataset in suggestion.datasets:
-        for rule in dataset.rules:
-            yield from _rule(dataset, rule)
+        yield from _rules(dataset)
     for dataset in suggestion.datasets:
         yield from _other_keys(dataset)
+
+
+def _rules(dataset: SuggestedDataset) -> Iterator[str]:
+    for rule in dataset.rules:
+        yield from _rule(dataset, rule)
+    if dataset.alike is not None:
+        yield from _alike(dataset, dataset.alike)
 
 
 def _dataset(dataset: SuggestedDataset) -> Iterator[str]:
@@ -101,11 +118,24 @@ def _rule(dataset: SuggestedDataset, rule: SuggestedRule) -> Iterator[str]:
     yield f"    key: {_flow(rule.choice.candidate.setting)}"
 
 
+def _alike(dataset: SuggestedDataset, rule: SuggestedLikeness) -> Iterator[str]:
+    likeness = rule.likeness
+    where = "the first " if likeness.records < dataset.records else ""
+    yield f"  {_flow(rule.name)}:  # written differently: {_groups(likeness.found, likeness.records, where)}"
+    yield f"    kind: {BY_LIKENESS}"
+    yield f"    dataset: {_flow(dataset.name)}"
+    yield f"    compare: {_flow(dict(likeness.compare))}"
+
+
+def _groups(found: Found, records: int, where: str = "") -> str:
+    groups = plural(found.groups, "group", "groups")
+    return f"{groups} with {found.records:,} of {where}{plural(records, 'record', 'records')}"
+
+
 def _found(choice: KeyChoice, records: int) -> str:
     if not choice.found.groups:
         return f"no duplicates now in {plural(records, 'record', 'records')}"
-    groups = plural(choice.found.groups, "group", "groups")
-    summary = f"{groups} with {choice.found.records:,} of {plural(records, 'record', 'records')}"
+    summary = _groups(choice.found, records)
     if choice.found == choice.as_written:
         return summary
     return f"{summary}; with the values as written only {plural(choice.as_written.groups, 'group', 'groups')}"

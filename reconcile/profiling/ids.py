@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from notifications.wording.words import plural
-from reconcile.profiling.columns import PERSONAL, ColumnRole, ProfiledColumn
+from reconcile.profiling.columns import PERSONAL, ProfiledColumn
+from reconcile.profiling.headers import ColumnRole
 from rules.values import PLACE, Type
 
 MOST_PAIRS = 30

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 
-from reconcile.profiling.columns import ColumnRole, ProfiledColumn
+from reconcile.profiling import headers
+from reconcile.profiling.columns import ProfiledColumn
+from reconcile.profiling.headers import ColumnRole
 from rules.values import PLACE, Type
 
 _OF_TEXT = ("squeeze", "casefold", "unaccent")
@@ -21,7 +22,6 @@ _STEPS: Mapping[ColumnRole, tuple[str, ...]] = {
     ColumnRole.STREET: ("address",),
     **dict.fromkeys((ColumnRole.GIVEN_NAME, ColumnRole.SURNAME, ColumnRole.TEXT), _OF_TEXT),
 }
-_COMPANIES = re.compile(r"(.* )?(company|firm|firma|organi[sz]ation|employer|business|unternehmen)( names?)?")
 _MOST_OF_ROLE = 3
 
 
@@ -127,6 +127,6 @@ def _combinations(
 def _steps(column: ProfiledColumn, role: ColumnRole) -> tuple[str, ...]:
     if column.type is Type.INSTANT:
         return ("day",)
-    if role is ColumnRole.TEXT and _COMPANIES.fullmatch(column.words):
+    if role is ColumnRole.TEXT and headers.COMPANY_NAMES.fullmatch(column.words):
         return ("company",)
     return _STEPS.get(role, ()) if column.type is Type.TEXT else ()

@@ -22,10 +22,11 @@ from reconcile.detection.detect import Budget
 from reconcile.detection.proposals import forms_of
 from reconcile.detection.subject import Subject
 from reconcile.detection.subtotals import noticed
-from reconcile.profiling import keys, settings, trials
-from reconcile.profiling.columns import ProfiledColumn, personal, words_of
+from reconcile.profiling import keys, likeness, settings, trials
+from reconcile.profiling.columns import ProfiledColumn, personal
+from reconcile.profiling.headers import words_of
 from reconcile.profiling.ids import Id, choose_id
-from reconcile.profiling.suggestion import Setting, SuggestedDataset, SuggestedRule
+from reconcile.profiling.suggestion import Setting, SuggestedDataset, SuggestedLikeness, SuggestedRule
 from rules.engines.base import Stop, Streamed
 from rules.engines.profile import Profile
 from rules.values import PLACE, Schema, Type
@@ -117,10 +118,9 @@ class Profiler:
             people = personal(config.name, columns)
             ids = config.id or (identifier.columns if identifier and not identifier.is_open else ())
             named = replace(config, id=ids)
-            tried = trials.choose(
-                keys.candidates(columns, people, ids),
-                trials.Trials(named, copy, counts, self.budget, self.slot, progress, stop),
-            )
+            trial = trials.Trials(named, copy, counts, self.budget, self.slot, progress, stop)
+            tried = trials.choose(keys.candidates(columns, people, ids), trial)
+            alike = self._alike(config.name, likeness.compared(config.name, columns, people, ids), trial, tried.chosen)
         suggested = [
             Setting("source", self.source.name),
             *(
@@ -139,7 +139,7 @@ class Profiler:
         remarks = [*settings.unreadable(copy.problems), *settings.of_prices(columns), *unseen.sentences(texts)]
         rules = [self._rule(config.name, choice) for choice in tried.chosen]
         idle = None if tried.idle is None else self._rule(config.name, tried.idle)
-        return SuggestedDataset(config.name, copy.records, suggested, types, rules, tried.common, remarks, idle)
+        return SuggestedDataset(config.name, copy.records, suggested, types, rules, tried.common, remarks, idle, alike)
 
     def _counting(self, config: DatasetConfig, copy: CopiedSource, stop: Stop) -> Profile:
         schema = Subject(config, copy).relation.schema
@@ -151,6 +151,18 @@ class Profiler:
         declared = self.source.keys(config.settings) if isinstance(self.source, Suggesting) else ()
         is_table = "table" in type(config.settings).model_fields
         return choose_id(columns, declared, lambda names: counts.repeats(names).groups == 0, records, is_table=is_table)
+
+    def _alike(
+        self, dataset: str, compare: Mapping[str, str], trial: trials.Trials, chosen: Sequence[trials.KeyChoice]
+    ) -> SuggestedLikeness | None:
+        """Suggest a rule for records written differently, if it finds some that no other rule finds."""
+        found = trial.count_alike(compare, likeness.SAMPLE) if compare else None
+        if found is None:
+            return None
+        tried = likeness.Likeness(compare, found, min(trial.copy.records, likeness.SAMPLE))
+        if not tried.is_plausible or not found.has_more_than(chosen):
+            return None
+        return SuggestedLikeness(free(slug(f"similar-{dataset}"), self.taken), tried)
 
     def _rule(self, dataset: str, choice: trials.KeyChoice) -> SuggestedRule:
         parts = [column.name for column in choice.candidate.columns] or ["all"]

@@ -9,7 +9,8 @@ from connectors.base import UnreadableCells
 from notifications.wording.words import plural
 from reconcile.config.settings import DatasetConfig
 from reconcile.detection.proposals import Forms, reads_all
-from reconcile.profiling.columns import ColumnRole, ProfiledColumn, is_amount
+from reconcile.profiling.columns import ProfiledColumn, is_amount
+from reconcile.profiling.headers import ColumnRole
 from reconcile.profiling.ids import Id
 from reconcile.profiling.suggestion import Setting
 from rules.values import Type

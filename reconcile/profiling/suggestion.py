@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reconcile.documents import JsonObject
+from reconcile.profiling.likeness import Likeness
 from reconcile.profiling.trials import KeyChoice, TooCommon
 
 
@@ -27,10 +28,18 @@ class SuggestedRule:
 
 
 @dataclass(frozen=True)
+class SuggestedLikeness:
+    """A rule that finds records written differently."""
+
+    name: str
+    likeness: Likeness
+
+
+@dataclass(frozen=True)
 class SuggestedDataset:
     """A dataset with its number of records. `types` are types of columns; `remarks` are sentences without a setting.
 
-    `idle` is the most plausible rule that finds nothing now.
+    `idle` is the most plausible rule that finds nothing now. `alike` finds records that no other rule finds.
     """
 
     name: str
@@ -41,6 +50,16 @@ class SuggestedDataset:
     common: Sequence[TooCommon] = ()
     remarks: Sequence[str] = ()
     idle: SuggestedRule | None = None
+    alike: SuggestedLikeness | None = None
+
+    @property
+    def has_rules(self) -> bool:
+        return bool(self.rules) or self.alike is not None
+
+    @property
+    def rule_names(self) -> frozenset[str]:
+        alike = () if self.alike is None else (self.alike,)
+        return frozenset(rule.name for rule in (*self.rules, *alike))
 
 
 @dataclass(frozen=True)

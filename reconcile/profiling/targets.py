@@ -79,11 +79,11 @@ def suggest(target: ProfilingTarget, budget: Budget, watch: Callable[[str, int],
         except (ConnectorError, RuleUnchecked, Unanswerable) as error:
             skipped.append((order.name, str(error)))
             continue
-        taken |= {rule.name for rule in suggested.rules}
+        taken |= suggested.rule_names
         datasets.append(suggested)
     if target.dropped:
         skipped.append((f"{target.dropped:,} more", f"a source is profiled up to {MOST_DATASETS} datasets"))
-    if target.entry is not None and not any(dataset.rules for dataset in datasets):
+    if target.entry is not None and not any(dataset.has_rules for dataset in datasets):
         datasets = _with_a_rule(datasets)
     return Suggestion(target.origin, datasets, target.entry, skipped)
 

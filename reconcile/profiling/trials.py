@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from reconcile.config.settings import DatasetConfig
 from reconcile.detection.copied import CopiedSource
@@ -14,7 +15,7 @@ from reconcile.plugins import Kinds
 from reconcile.profiling.keys import Candidate
 from rules.engines.base import Stop
 from rules.engines.profile import Profile, SharedValues
-from rules.kinds import BY_KEY
+from rules.kinds import BY_KEY, BY_LIKENESS
 from rules.kinds.base import Kind
 
 MOST_TRIED = 20
@@ -44,6 +45,10 @@ class Found:
     def surplus(self) -> int:
         return self.records - self.groups
 
+    def has_more_than(self, choices: Sequence[KeyChoice]) -> bool:
+        """Return True if it has a record that these keys do not find."""
+        return not self.members <= frozenset().union(*(choice.found.members for choice in choices))
+
 
 @dataclass(frozen=True)
 class KeyChoice:
@@ -57,7 +62,7 @@ class KeyChoice:
 
     def finds_more_than(self, others: Sequence[KeyChoice]) -> bool:
         """Return True if it finds a record that the others do not find."""
-        return not self.found.members <= frozenset().union(*(other.found.members for other in others))
+        return self.found.has_more_than(others)
 
 
 @dataclass(frozen=True)
@@ -98,10 +103,17 @@ class Trials:
 
     def count(self, candidate: Candidate) -> Found | None:
         """Return what the rule of the key finds; None for a rule that can never find anything."""
-        kind: Kind = Kinds("rules").load(BY_KEY)()
-        settings = {"dataset": self.dataset.name, "key": candidate.setting, "engine": "embedded", "max_share": "100%"}
-        rule = kind.Settings.model_validate({"name": "trial", "kind": BY_KEY, **settings})
-        subjects = {self.dataset.name: Subject(self.dataset, self.copy)}
+        return self._count(BY_KEY, {"key": candidate.setting}, self.copy)
+
+    def count_alike(self, compare: Mapping[str, str], most: int) -> Found | None:
+        """Return what the rule that compares these columns finds in so many records, the first ones."""
+        return self._count(BY_LIKENESS, {"compare": dict(compare)}, self.copy.beginning(most))
+
+    def _count(self, name: str, criteria: Mapping[str, Any], copy: CopiedSource) -> Found | None:
+        kind: Kind = Kinds("rules").load(name)()
+        settings = {"dataset": self.dataset.name, "engine": "embedded", "max_share": "100%", **criteria}
+        rule = kind.Settings.model_validate({"name": "trial", "kind": name, **settings})
+        subjects = {self.dataset.name: Subject(self.dataset, copy)}
         try:
             answer = detect(rule, subjects, self.slot, self.budget, self.progress, self.stop)
         except RuleDoesNotFit:

@@ -9,3 +9,5 @@ KINDS: dict[str, str] = {
 }
 BY_KEY = "duplicates"
 """The kind that finds records with equal keys: profiles propose its rules, and frames are searched by it."""
+BY_LIKENESS = "similar"
+"""The kind that finds records that are written differently; profiles propose its rules too."""

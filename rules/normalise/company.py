@@ -56,6 +56,12 @@ def company(text: str) -> str:
     return company(name) if name != text and listed_forms.phrases.may_be_in(words) else name
 
 
+def has_legal_form(text: str) -> bool:
+    """Return True if several words end in a legal form, as in `Müller Bros. Ltd`."""
+    words = _words(text)
+    return len(words) > 1 and words[-1] in _forms().anywhere | _forms().end
+
+
 def _words(text: str) -> list[str]:
     if not text.isascii() and _JOINED.sub("", text).strip():
         text = _JOINED.sub(" ", text)

@@ -106,6 +106,16 @@ def nicknames() -> Mapping[str, str]:
     return {word: next(iter(given)) for word, given in givens.items() if len(given) == 1 and word not in names}
 
 
+@functools.cache
+def namesakes() -> Mapping[str, frozenset[str]]:
+    """Return the given names that each name can stand for: Alex for Alexander and Alexandra, Robert for itself."""
+    givens: dict[str, set[str]] = {}
+    for form, words in (line for lines in sections("nicknames").values() for line in lines):
+        for word in (form, *words):
+            givens.setdefault(word, set()).add(form)
+    return {word: frozenset(forms) for word, forms in givens.items()}
+
+
 def nickname(text: str) -> str:
     """As `name`, with short forms of given names written out: `Bob Lee` as `lee robert`; Alex and Sam stay."""
     given = nicknames()

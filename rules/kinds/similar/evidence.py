@@ -8,7 +8,8 @@ from decimal import ROUND_HALF_EVEN, Decimal
 
 import numpy as np
 
-from rules.kinds.similar.features.base import MISSING
+from rules.kinds.similar.features.amounts import AmountFeature
+from rules.kinds.similar.features.base import MISSING, Feature
 from rules.kinds.similar.matching import Matching
 
 NEIGHBOURS = "neighbours"
@@ -44,12 +45,15 @@ class Evidence:
 
     @property
     def words(self) -> str:
-        """The reasons worth telling, the strongest first, those for a match before those against it."""
-        telling = sorted(
-            (reason for reason in self.reasons if abs(reason.weight) >= _LITTLE and reason.level != "missing"),
-            key=lambda reason: (reason.weight < 0, -abs(reason.weight)),
-        )
-        return ", ".join(reason.words for reason in telling)
+        """The reasons worth telling, the strongest first: those for a match, then those against it after "but"."""
+        telling = [reason for reason in self.reasons if abs(reason.weight) >= _LITTLE]
+        telling.sort(key=lambda reason: -abs(reason.weight))
+        speaking = [reason.words for reason in telling if reason.weight > 0]
+        against = [reason.words for reason in telling if reason.weight < 0 and reason.column != NEIGHBOURS]
+        less = [reason.words for reason in telling if reason.column == NEIGHBOURS]
+        if against and speaking:
+            against[0] = f"but {against[0]}"
+        return ", ".join((*speaking, *less, *against))
 
 
 def evidence(matching: Matching, pairs: list[tuple[int, int]]) -> Iterator[Evidence]:
@@ -60,12 +64,12 @@ def evidence(matching: Matching, pairs: list[tuple[int, int]]) -> Iterator[Evide
     scored = matching.score(first, second)
     probabilities = 1 / (1 + np.exp2(-np.clip(scored.bits, -40, 40)))
     features = matching.comparison.features
-    for row in range(len(first)):
+    for row, pair in enumerate(pairs):
         reasons = [
             Reason(
                 features[number].name,
                 features[number].levels[level].name,
-                _words(matching.settings.compare[features[number].column].name, features[number].levels[level].words),
+                _words(matching.settings.compare[features[number].column].name, features[number], pair, level),
                 _rounded(float(scored.weights[row, number])),
             )
             for number, level in enumerate(scored.levels[row].tolist())
@@ -73,7 +77,7 @@ def evidence(matching: Matching, pairs: list[tuple[int, int]]) -> Iterator[Evide
         ]
         taken_back = _rounded(float(scored.weights[row, -1]))
         if taken_back:
-            reasons.append(Reason(NEIGHBOURS, "shared", "neighbours have as much in common", taken_back))
+            reasons.append(Reason(NEIGHBOURS, "shared", "less what neighbours also share", taken_back))
         score = sum((reason.weight for reason in reasons), Decimal(0))
         yield Evidence(tuple(reasons), score, float(probabilities[row]))
 
@@ -82,9 +86,15 @@ def _rounded(weight: float) -> Decimal:
     return Decimal(repr(weight)).quantize(_PLACES, ROUND_HALF_EVEN) + 0
 
 
-_SHORT = {"is the same": "same {}", "differs": "different {}", "has the same numbers": "same {}"}
+_SHORT = {
+    "is the same": "same {}",
+    "differs": "different {}",
+    "has the same numbers": "same numbers in {}",
+    "has one in common": "one {} in common",
+}
 
 
-def _words(name: str, said: str) -> str:
+def _words(name: str, feature: Feature, pair: tuple[int, int], level: int) -> str:
     """Return a clause like "same phone" or "surname is one letter apart"."""
-    return _SHORT[said].format(name) if said in _SHORT else f"{name} {said}"
+    words = feature.in_words(*pair, level) if isinstance(feature, AmountFeature) else feature.levels[level].words
+    return _SHORT[words].format(name) if words in _SHORT else f"{name} {words}"

@@ -33,7 +33,7 @@ from rules.kinds.similar.records import Records
 from rules.kinds.similar.settings import Compared, Settings
 from rules.pairs import links
 from rules.pairs.record import Record, once
-from rules.values import Value, canonical_json
+from rules.values import Type, Value, canonical_json
 
 
 @dataclass(frozen=True)
@@ -142,10 +142,15 @@ class SimilarGrouping(SidedBuilder):
         return {first: ordered[0].values[first]}
 
     def _compared(self, place: int) -> dict[str, Value]:
-        """Return the values of a record as they are compared, without empty ones."""
+        """Return the values of a record as they are compared, for decisions: without empty ones and instants."""
         columns = zip(self.bound.rule.compare, self.matching.records.columns, strict=True)
-        codes = ((name, encoded, int(encoded.codes[place])) for name, encoded in columns)
+        codes = ((name, encoded, int(encoded.codes[place])) for name, encoded in columns if name not in self._instants)
         return {name: _value(encoded.values[code]) for name, encoded, code in codes if code >= 0}
+
+    @cached_property
+    def _instants(self) -> frozenset[str]:
+        columns = ((side, name, own) for side in self.bound.sides for name, own in side.own_columns.items())
+        return frozenset(name for side, name, own in columns if side.columns.schema[own].type is Type.INSTANT)
 
     def _records(self, places: Places) -> dict[int, Record]:
         """Return the records at these places that have an id; the key of each is its place."""

@@ -13,6 +13,7 @@ from rules.engines.base import RecordCounts, Repeats, Skipped
 from rules.engines.compile import Compiler, unused
 from rules.groups.question import EXCLUDED, EXCLUDED_UNKNOWN, OUTSIDE, OUTSIDE_UNKNOWN
 from rules.kinds.similar.bound import SimilarSide
+from rules.normalise import times
 
 _EMPTY = 5
 """The state of a record in which every compared column is empty."""
@@ -54,8 +55,21 @@ def question(side: SimilarSide, table: sa.FromClause, slot: dt.datetime) -> Repe
 
 
 def compared(side: SimilarSide, answer: pa.Table) -> pa.Table:
-    """Return the compared columns of an answer under the rule's names."""
-    return pa.table({column: answer[label] for column, label in labels(side).items()})
+    """Return the compared columns of an answer under the rule's names; of instants, the days in the dataset's zone."""
+    timezone = side.relation.timezone
+    return pa.table({column: _days(answer[label], timezone) for column, label in labels(side).items()})
+
+
+def _days(column: Any, timezone: str) -> Any:
+    if not pa.types.is_timestamp(column.type):
+        return column
+    in_utc = column.cast(pa.timestamp(column.type.unit))
+    if timezone == "UTC":
+        return in_utc.cast(pa.date32())
+    # Arrow has no zones where the system has none, but Python has.
+    encoded = in_utc.combine_chunks().dictionary_encode()
+    instants = (instant.replace(tzinfo=dt.UTC) for instant in encoded.dictionary.to_pylist())
+    return pa.array([times.day(instant, timezone) for instant in instants], pa.date32()).take(encoded.indices)
 
 
 def skipped(side: SimilarSide, tally: RecordCounts) -> Iterator[Skipped]:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rules.kinds.similar import contents, parallel, texts
+from rules.kinds.similar import contents, parallel, texts, umlauts, words
 from rules.kinds.similar.contents import Digests
 from rules.kinds.similar.encoded import Encoded, Places
 from rules.kinds.similar.settings import Compared, Settings
@@ -24,7 +24,8 @@ class Records:
 
     The places follow the contents, never the rows, those of the first table before those of the second: `rows` gives
     the row of each place, those of the second table after those of the first. `columns` holds the compared columns as
-    they are compared, and `amounts` those of amounts, by position, as numbers.
+    they are compared, and `amounts` those of amounts, by position, as numbers. `spellings` are words in which an umlaut
+    may be spelled out, each with the word without it.
     """
 
     rows: Places
@@ -32,6 +33,7 @@ class Records:
     columns: tuple[Encoded, ...]
     amounts: Mapping[int, NDArray[np.float64]]
     has_sides: bool
+    spellings: Mapping[str, str]
 
     @classmethod
     def of(cls, tables: Sequence[pa.Table], settings: Settings, ids: Sequence[Any] = ()) -> Records:
@@ -50,6 +52,7 @@ class Records:
             tuple(parallel.in_order(lambda column: column.compared.by_place(rows), read)),
             {number: column.amounts[rows] for number, column in enumerate(read) if column.amounts is not None},
             len(tables) > 1,
+            dict(spelling for column in read for spelling in column.spellings),
         )
 
     def __len__(self) -> int:
@@ -86,6 +89,7 @@ class _Column:
     digests: Digests
     compared: Encoded
     amounts: NDArray[np.float64] | None
+    spellings: Sequence[tuple[str, str]]
 
     @classmethod
     def of(cls, tables: Sequence[pa.Table], compared: Compared) -> _Column:
@@ -93,16 +97,22 @@ class _Column:
         chunks = [chunk for side, table in enumerate(tables) for chunk in table[compared.column(side)].chunks]
         column = pa.chunked_array(chunks or [pa.array([], pa.string())])
         if pa.types.is_null(column.type) or (compared.type is not SemanticType.AMOUNT and not _repeats(column)):
+            text = texts.as_text(column)
             cleaned = Encoded.of(texts.normalised(column, compared.type))
-            return cls(contents.digests(texts.as_text(column)), cleaned, None)
+            return cls(contents.digests(text), cleaned, None, _spellings(text, compared.type))
         read = Encoded.of(column)
         rows = read.codes
-        digests = np.append(contents.digests(texts.as_text(read.values)), contents.NULL)[rows]
+        text = texts.as_text(read.values)
+        digests = np.append(contents.digests(text), contents.NULL)[rows]
         cleaned = read.mapped(Encoded.of(texts.normalised(read.values, compared.type)))
         amounts = None
         if compared.type is SemanticType.AMOUNT:
             amounts = np.append(texts.numbers(read.values), np.nan)[rows]
-        return cls(digests, cleaned, amounts)
+        return cls(digests, cleaned, amounts, _spellings(text, compared.type))
+
+
+def _spellings(text: Any, semantic_type: SemanticType) -> list[tuple[str, str]]:
+    return list(umlauts.spelled_out(text, words.reader(semantic_type)))
 
 
 _SAMPLE = 10_000

@@ -33,6 +33,9 @@ WORDED = frozenset(
 )
 """Types that are compared word by word."""
 
+SEVERAL_VALUED = frozenset({SemanticType.EMAIL, SemanticType.PHONE})
+"""Types whose cells can hold several values."""
+
 SHARED = frozenset(
     {
         SemanticType.PHONE,

@@ -13,7 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from connectors.files.csv.layout import Layout, layout
-from reconcile.profiling.columns import ColumnRole, ProfiledColumn, personal
+from reconcile.profiling import likeness
+from reconcile.profiling.columns import ProfiledColumn, personal
+from reconcile.profiling.headers import ColumnRole
 from rules.values import Type
 from tests.support.cli import Answer, Project, sqlite
 
@@ -391,6 +393,113 @@ def test_no_value_of_a_personal_column_is_printed(tmp_path: Path) -> None:
         assert "37040044" not in answer.said
     assert "pii: [surname, email, phone, account, birthday]" in lines(text)
     assert as_json.json["datasets"][0]["settings"]["pii"][:4] == ["surname", "email", "phone", "account"]
+
+
+CRM = """\
+Contact ID,First Name,Last Name,E-mail,Mobile,Account Name,Mailing Street,Mailing City,Mailing Zip,Lead Source
+"""
+
+
+def crm(people: int) -> list[str]:
+    """Contacts as a CRM exports them, no two of them alike."""
+    firsts = ["Iris", "Bela", "Tom", "Lena", "Igor", "Maya", "Omar", "Sara", "Paul", "Nora"]
+    lasts = ["Holm", "Varga", "Ayers", "Kraus", "Petrov", "Singh", "Haddad", "Lund", "Okafor", "Brandt", "Silva"]
+    rows = []
+    for n in range(people):
+        first, last = firsts[n % 10], lasts[n * 7 % 11]
+        phone, street = f"+49 30 {n * 7919 % 10_000_000:07}", f"{n * 13 % 97 + 1} {lasts[n % 11]} Street"
+        city = ["Berlin", "Hamburg", "Leeds"][n % 3]
+        mail = f"{first}.{last}.{n * 37 % 89}@mail{n % 17}.example".lower()
+        rows.append(f"{n},{first},{last},{mail},{phone},{lasts[n * 3 % 11]} Ltd,{street},{city},{10000 + n * 31},Web")
+    return rows
+
+
+def test_contacts_written_differently_get_a_rule_that_runs_as_it_is(tmp_path: Path) -> None:
+    rows = crm(110)
+    rows.append("900,Tomas,Ayres,,030 0015838,,3 Ayers St.,Leeds,10062,Fair")
+    (tmp_path / "customers.csv").write_text(CRM + "\n".join(rows) + "\n")
+    project = Project(tmp_path)
+
+    suggested = accepted(project, "customers.csv")
+
+    assert "similar-customers:" in lines(suggested)
+    [compare] = [line for line in lines(suggested) if line.startswith("compare:")]
+    assert compare == (
+        "compare: {First Name: given_name, Last Name: surname, E-mail: email, Mobile: phone, Account Name: company, "
+        "Mailing Street: address, Mailing City: city, Mailing Zip: postcode}"
+    )
+    assert {"2", "900"} in found(project)
+
+
+def test_a_suggestion_in_json_says_how_many_records_were_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reconcile.profiling.likeness.SAMPLE", 60)
+    rows = [*crm(50), "900,Tomas,Ayres,,030 0015838,,3 Ayers St.,Leeds,10062,Fair", *crm(110)[51:]]
+    (tmp_path / "customers.csv").write_text(CRM + "\n".join(rows) + "\n")
+    project = Project(tmp_path)
+
+    [rule] = [
+        rule for rule in project("suggest", "customers.csv", "--json").json["datasets"][0]["rules"] if "compare" in rule
+    ]
+
+    assert (rule["rule"], rule["groups"], rule["records"], rule["compared"]) == ("similar-customers", 1, 2, 60)
+    assert "1 group with 2 of the first 60 records" in project("suggest", "customers.csv").out
+
+
+def test_orders_of_the_same_people_are_no_twins(tmp_path: Path) -> None:
+    rows = [f"{n},Customer {chr(65 + n % 9)},c{n % 9}@mail.example,+49 30 90{n % 9:05},{n}.50" for n in range(90)]
+    project = write_csv(tmp_path, "orders.csv", "order no,customer name,email,phone,amount", rows)
+
+    assert "kind: similar" not in lines(project("suggest", "orders.csv"))
+
+
+def column(name: str, *samples: str, kind: Type = Type.TEXT) -> ProfiledColumn:
+    return ProfiledColumn(name, kind, 100, 0, 90, samples)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "columns", "types"),
+    [
+        ("customers", ["name", "email"], ["name", "email"]),
+        ("kunden", ["Vorname", "Nachname", "Telefonnummer", "Ort"], ["given_name", "surname", "phone", "city"]),
+        ("clients", ["nom", "prénom", "date de naissance"], ["surname", "given_name", "date"]),
+        ("clienti", ["nome", "cognome", "indirizzo", "città"], ["given_name", "surname", "address", "city"]),
+        ("clientes", ["nombre", "apellidos", "teléfono"], ["given_name", "surname", "phone"]),
+        ("klanten", ["naam", "straat", "woonplaats"], ["name", "address", "city"]),
+        ("lieferanten", ["name", "strasse", "plz"], ["company", "address", "postcode"]),
+        ("suppliers", ["supplier_name", "street", "zip"], ["company", "address", "postcode"]),
+        ("people", ["name", "city"], []),
+        ("people", ["email", "phone"], []),
+        ("tracks", ["title", "composer"], []),
+    ],
+)
+def test_the_types_of_columns_follow_from_their_names_in_several_languages(
+    dataset: str, columns: list[str], types: list[str]
+) -> None:
+    samples = {"email": "a@b.example"}
+    profiled = [column(name, samples.get(name, "Ann Brown")) for name in columns]
+
+    chosen = likeness.compared(dataset, profiled, personal(dataset, profiled), ())
+
+    assert list(chosen.values()) == types
+
+
+def test_names_with_legal_forms_are_companies() -> None:
+    firms = [column("name", "Brandt AG", "Holm Ltd", "Acme", "Kraus GmbH"), column("street", "Main St 1")]
+    persons = [column("name", "Ann Brown", "Bela Varga", "Lena Kraus"), column("street", "Main St 1")]
+
+    types = [likeness.compared("partners", columns, {}, ())["name"] for columns in (firms, persons)]
+
+    assert types == ["company", "name"]
+
+
+def test_ids_and_nearly_empty_columns_are_not_compared() -> None:
+    rarely = ProfiledColumn("phone", Type.TEXT, 100, 95, 5, ["+49 30 1234567"])
+    columns = [column("name", "Ann Brown"), column("email", "a@b.example"), rarely]
+
+    assert likeness.compared("people", columns, {}, ()) == {"name": "name", "email": "email"}
+    assert likeness.compared("people", columns, {}, ("email",)) == {}
 
 
 @pytest.mark.parametrize(

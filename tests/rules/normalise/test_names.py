@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rules.document.mistakes import RuleError
 from rules.models import Step
 from rules.normalise import chain_type, normalise, person
+from rules.normalise.company import has_legal_form
 from rules.normalise.vocabulary import forms, listed, sections
 from rules.normalise.words import in_words
 from rules.values import Type
@@ -258,3 +259,20 @@ def test_people_read_how_names_are_compared() -> None:
 def test_a_step_that_changes_sorted_words_is_refused(name: str) -> None:
     with pytest.raises(RuleError, match=f"`translit` changes words that `{name}` has already sorted"):
         chain_type(Type.TEXT, (Step(name=name), Step(name="translit", argument="latin")))
+
+
+def test_a_name_can_stand_for_every_given_name_that_it_is_a_form_of() -> None:
+    forms_of = person.namesakes()
+
+    assert {"alexander", "alexandra"} <= forms_of["alex"]
+    assert forms_of["bob"] & forms_of["robert"] & forms_of["rob"]
+    assert not forms_of["bob"] & forms_of["bill"]
+    assert all(form in forms_of[form] for forms in forms_of.values() for form in forms)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("Müller & Söhne GmbH", True), ("Varga Kft.", True), ("Acme, Inc", True), ("Ann Brown", False), ("Ltd", False)],
+)
+def test_a_legal_form_is_seen_at_the_end_of_a_name(text: str, expected: bool) -> None:
+    assert has_legal_form(text) is expected

@@ -15,9 +15,10 @@ from rules.kinds.similar.types import PERSONAL, SemanticType
 
 _SAMPLE = 10_000
 _MOSTLY = 0.5
+_LEVELS = ("different", "number", "alike", "typo", "local", "shared", "same")
 _NAMES_AGREE = (
-    (0.985, 0.01, 0.0015, 0.0015, 0.002),
-    (0.93, 0.03, 0.03, 0.005, 0.005),
+    dict(zip(_LEVELS, (0.985, 0.01, 0.01, 0.0015, 0.0015, 0.0003, 0.002), strict=True)),
+    dict(zip(_LEVELS, (0.93, 0.1, 0.03, 0.03, 0.005, 0.001, 0.005), strict=True)),
 )
 """Built-in shares of the levels among random pairs of which one name agrees, and both."""
 
@@ -55,11 +56,11 @@ class Derived:
 
 def _contexts(base: tuple[Level, ...]) -> list[Level]:
     return [
-        replace(level, name=f"{level.name}, {agreement}", random=random, context=context)
+        replace(level, name=f"{level.name}, {agreement}", random=shares[level.name], context=context)
         for context, (agreement, shares) in enumerate(
             zip(("one name agrees", "both names agree"), _NAMES_AGREE, strict=True), 1
         )
-        for level, random in zip(base[1:], shares, strict=True)
+        for level in base[1:]
     ]
 
 

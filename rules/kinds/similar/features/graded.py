@@ -20,6 +20,8 @@ Grade = Callable[[Encoded, Places, Places], Levels]
 """Gives the levels of pairs of unequal values, by their positions among the distinct values."""
 Filter = Callable[[Encoded, NDArray[np.integer[Any]], NDArray[np.integer[Any]]], NDArray[np.bool_]]
 """Tells quickly which pairs of unequal values may have another level than that of different ones."""
+Finer = tuple[Grade, Filter]
+"""A grade with more levels, and the filter of the pairs that may have them."""
 
 
 def edits(left: Texts, right: Texts, most: int) -> NDArray[np.int64]:

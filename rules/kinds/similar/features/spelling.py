@@ -1,27 +1,36 @@
-"""Words that are spelt alike: one letter apart, or one the beginning of the other."""
+"""Words that are alike: one letter apart, one the beginning of the other, or short forms of one given name."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from rules.kinds.similar.features import graded
+from rules.kinds.similar.features.lookalikes import look
+from rules.normalise.person import namesakes
 
 TYPO = 0.85
 BEGINNING = 0.6
 VARIANT = 0.6
+SHORT_FORM = 0.6
 _SHORTEST = 4
 _SHORTEST_BEGINNING = 3
 _CROWD = 60
 """No more words than this share a form from which a letter was left out, or a beginning, and are compared."""
 _LARGEST = 400_000
+_Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+"""Two words by their numbers, and how much each counts for the other."""
 
 
 def variants(vocabulary: NDArray[np.object_], used: NDArray[np.int64]) -> sparse.csr_array:
     """Return how much each word with digits counts for each other one: less for one with the same stem.
 
-    The stem ends at the last digit: MDB7851BK and MDB7851AW are variants of a model. Numbers know no typo.
+    The stem ends at the last digit: MDB7851BK and MDB7851AW are variants of a model. Numbers know no typo, but
+    characters that look alike.
     """
     size = len(vocabulary)
     words = [(vocabulary[number], int(number)) for number in used if _is_model(vocabulary[number])]
@@ -34,7 +43,16 @@ def variants(vocabulary: NDArray[np.object_], used: NDArray[np.int64]) -> sparse
     starts = np.concatenate([second, first, np.asarray([b for _, b in same], dtype=np.int64)])
     matrix = sparse.coo_array((np.ones(len(ends)), (ends, starts)), shape=(size, size)).tocsr()
     matrix.data[:] = VARIANT
-    return sparse.csr_array(sparse.eye_array(size)).maximum(matrix)
+    alike = _looking_alike([(vocabulary[number], int(number)) for number in used])
+    return sparse.csr_array(sparse.eye_array(size)).maximum(matrix).maximum(_both_ways(alike, size))
+
+
+def _looking_alike(words: list[tuple[str, int]]) -> _Pairs:
+    """Return pairs of words that look the same, such as WH1000 and WH1OOO."""
+    looks: dict[str, list[int]] = {}
+    for word, number in words:
+        looks.setdefault(look(word), []).append(number)
+    return _in_pairs(looks, TYPO)
 
 
 def _stem(word: str) -> str:
@@ -46,20 +64,41 @@ def _is_model(word: str) -> bool:
     return word[0].isalpha() and len(_stem(word)) >= _SHORTEST
 
 
-def similar(vocabulary: NDArray[np.object_], used: NDArray[np.int64]) -> sparse.csr_array:
-    """Return how much each word counts for each other one: 1 for itself, less for a word that is spelt alike."""
+def similar(vocabulary: NDArray[np.object_], used: NDArray[np.int64], *, are_names: bool) -> sparse.csr_array:
+    """Return how much each word counts for each other one: 1 for itself, less for a word that is spelt alike.
+
+    If they `are_names`, also less for another form of the same given name.
+    """
     size = len(vocabulary)
     words = [(vocabulary[number], int(number)) for number in used]
     matrix = sparse.csr_array(sparse.eye_array(size))
     if len(words) <= _LARGEST:
-        for first, second, share in (_typos(words), _beginnings(words)):
-            ends, starts = np.concatenate([first, second]), np.concatenate([second, first])
-            likeness = sparse.coo_array((np.concatenate([share, share]), (ends, starts)), shape=(size, size))
-            matrix = matrix.maximum(likeness.tocsr())
+        short_forms = [_short_forms(words)] if are_names else []
+        for pairs in (_typos(words), _beginnings(words), *short_forms):
+            matrix = matrix.maximum(_both_ways(pairs, size))
     return matrix
 
 
-_Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+def _both_ways(pairs: _Pairs, size: int) -> sparse.csr_array:
+    first, second, share = pairs
+    ends, starts = np.concatenate([first, second]), np.concatenate([second, first])
+    return sparse.coo_array((np.concatenate([share, share]), (ends, starts)), shape=(size, size)).tocsr()
+
+
+def _short_forms(words: list[tuple[str, int]]) -> _Pairs:
+    """Return pairs of words that can stand for one given name, such as Bob and Robert."""
+    forms: dict[str, list[int]] = {}
+    for word, number in words:
+        for form in namesakes().get(word, ()):
+            forms.setdefault(form, []).append(number)
+    return _in_pairs(forms, SHORT_FORM)
+
+
+def _in_pairs(groups: Mapping[str, list[int]], share: float) -> _Pairs:
+    """Return all pairs inside each group, each pair once."""
+    pairs = sorted({pair for numbers in groups.values() for pair in combinations(sorted(numbers), 2)})
+    first, second = (np.asarray([pair[side] for pair in pairs], dtype=np.int64) for side in (0, 1))
+    return first, second, np.full(len(pairs), share)
 
 
 def _typos(words: list[tuple[str, int]]) -> _Pairs:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rules.kinds.similar.encoded import Encoded, Floats, Levels, Places
-from rules.kinds.similar.features import glimpses, graded
+from rules.kinds.similar.features import glimpses, graded, lookalikes, shortforms
 from rules.kinds.similar.features.base import DIFFERENT, Level
-from rules.kinds.similar.features.graded import Texts
+from rules.kinds.similar.features.cells import Cells
+from rules.kinds.similar.features.graded import Filter, Finer, Grade, Texts
 from rules.kinds.similar.types import SemanticType
 
 ELSEWHERE, SWAPPED, AGREES = 4, 5, 5
@@ -101,14 +105,23 @@ def _postcode(encoded: Encoded, first: Places, second: Places) -> Levels:
 
 
 def _email(encoded: Encoded, first: Places, second: Places) -> Levels:
+    """Grade addresses: 2 another number before the @, 3 alike, 4 a typo, 5 the same before the @."""
     left, right = encoded.texts[first], encoded.texts[second]
     typos = graded.edits(left, right, 2)
     local = encoded.before_at
+    same = local.codes[first] == local.codes[second]
     alike = graded.likeness(local.texts[local.codes[first]], local.texts[local.codes[second]])
-    levels = np.where(alike >= 0.9, 2, DIFFERENT).astype(np.int8)
-    levels[typos <= 1] = 3
-    levels[local.codes[first] == local.codes[second]] = 4
+    levels = np.where(alike >= 0.9, 3, DIFFERENT).astype(np.int8)
+    levels[typos <= 1] = 4
+    close = np.flatnonzero((levels > DIFFERENT) & ~same)
+    bare = (_without_digits(local.values.take(pa.array(local.codes[places[close]]))) for places in (first, second))
+    levels[close[np.asarray(pc.equal(*bare), dtype=bool)]] = 2
+    levels[same] = 5
     return levels
+
+
+def _without_digits(texts: Any) -> Any:
+    return pc.replace_substring_regex(texts.cast(pa.string()), "[0-9]+", "")
 
 
 def _code(encoded: Encoded, first: Places, second: Places) -> Levels:
@@ -130,7 +143,7 @@ _NAME_LEVELS = (
     Level("typo", 0.10, 0.004, "is one letter apart"),
     Level("same", 0.77, 0.006, _SAME),
 )
-_LEVELS: dict[SemanticType, tuple[tuple[Level, ...], graded.Grade]] = {
+_LEVELS: dict[SemanticType, tuple[tuple[Level, ...], Grade]] = {
     SemanticType.GIVEN_NAME: (_NAME_LEVELS, _name),
     SemanticType.SURNAME: (_NAME_LEVELS, _name),
     SemanticType.CITY: (
@@ -167,8 +180,9 @@ _LEVELS: dict[SemanticType, tuple[tuple[Level, ...], graded.Grade]] = {
         (
             _MISSING,
             Level("different", 0.20, 0.998, _DIFFERS),
+            Level("number", 0.01, 0.003, "has another number"),
             Level("alike", 0.03, 0.001, "is similar"),
-            Level("typo", 0.08, 0.0003, "is one character apart"),
+            Level("typo", 0.07, 0.0003, "is one character apart"),
             Level("local", 0.04, 0.0003, "is the same before the @"),
             Level("same", 0.65, 0.0004, _SAME),
         ),
@@ -187,7 +201,39 @@ _LEVELS: dict[SemanticType, tuple[tuple[Level, ...], graded.Grade]] = {
 _LEVELS[SemanticType.NUMBER] = _LEVELS[SemanticType.EXACT]
 
 
-def value_feature(name: str, column: int, encoded: Encoded, semantic_type: SemanticType) -> ValueFeature:
-    """Return the feature of a column of this type."""
+_IN_COMMON = Level("shared", 0.05, 0.00005, "has one in common")
+_LOOKS = Level("look", 0.01, 0.0002, "looks the same (0 and O, 1 and l)")
+_SHORT_FORM = Level("short form", 0.02, 0.002, "is a form of the same name")
+_CODES = frozenset({SemanticType.EXACT, SemanticType.NUMBER, SemanticType.POSTCODE})
+
+
+def value_feature(
+    name: str, column: int, encoded: Encoded, semantic_type: SemanticType, cells: Cells | None
+) -> ValueFeature:
+    """Return the feature of a column of this type, with the levels that its values can have.
+
+    `cells` are the values of its cells, if some hold several.
+    """
     levels, grade = _LEVELS[semantic_type]
-    return ValueFeature(name, column, encoded, levels, grade, glimpses.FILTERS[semantic_type])
+    may_differ_less = glimpses.FILTERS[semantic_type]
+    level, finer = _finer(grade, may_differ_less, len(levels) - 1, encoded, semantic_type, cells)
+    if finer is not None:
+        levels, (grade, may_differ_less) = (*levels[:-1], level, levels[-1]), finer
+    return ValueFeature(name, column, encoded, levels, grade, may_differ_less)
+
+
+def _finer(
+    grade: Grade,
+    may_differ_less: Filter,
+    number: int,
+    encoded: Encoded,
+    semantic_type: SemanticType,
+    cells: Cells | None,
+) -> tuple[Level, Finer | None]:
+    """Return the level of this number that only some columns need, and a grade that gives it; None if not needed."""
+    if semantic_type in _CODES:
+        looks = lookalikes.looks(encoded.values)
+        return _LOOKS, None if looks is None else lookalikes.by_look(grade, may_differ_less, looks, number)
+    if semantic_type is SemanticType.GIVEN_NAME:
+        return _SHORT_FORM, shortforms.by_short_form(grade, may_differ_less, encoded.texts, number)
+    return _IN_COMMON, None if cells is None else cells.best(grade, may_differ_less, number)

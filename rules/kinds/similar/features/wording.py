@@ -13,6 +13,7 @@ from scipy import sparse
 from rules.kinds.similar.encoded import Codes, Encoded, Floats, Levels, Places, sorted_distinct
 from rules.kinds.similar.features import spelling
 from rules.kinds.similar.features.base import DIFFERENT, Level
+from rules.kinds.similar.types import SemanticType
 from rules.kinds.similar.words import Bags
 
 _BOUNDS = (0.3, 0.5, 0.7, 0.85, 0.985)
@@ -55,24 +56,36 @@ def _crossed(missing: Level, none: Level, degrees: tuple[tuple[str, float, float
 
 
 WORD_LEVELS = _crossed(Level("missing", 1, 1, "is missing"), Level("none", 0.04, 0.8, "shares no word"), _WORDS)
-NUMBER_LEVELS = _crossed(
-    Level("missing", 1, 1, "has no number"), Level("none", 0.15, 0.93, "has other numbers"), _NUMBERS
-)
+_NO_NUMBER = Level("missing", 1, 1, "has no number")
+NUMBER_LEVELS = _crossed(_NO_NUMBER, Level("none", 0.15, 0.93, "has other numbers"), _NUMBERS)
+HOUSE_LEVELS = _crossed(_NO_NUMBER, Level("none", 0.06, 0.93, "has other numbers"), _NUMBERS)
+"""Another number is another house, but not always another product."""
 _CHUNK = 100_000
 
 
 @dataclass(frozen=True)
 class WordFeature:
-    """A column by its words (`exact` False), or by its words with digits, which know no typo."""
+    """A column by its words (`exact` False), or by its words with digits, which know no typo.
+
+    In names, short forms of given names are alike.
+    """
 
     name: str
     column: int
     bags: Bags
     exact: bool
+    type: SemanticType = SemanticType.TEXT
 
     @property
     def levels(self) -> tuple[Level, ...]:
-        return NUMBER_LEVELS if self.exact else WORD_LEVELS
+        if not self.exact:
+            return WORD_LEVELS
+        return HOUSE_LEVELS if self.type is SemanticType.ADDRESS else NUMBER_LEVELS
+
+    @property
+    def is_house(self) -> bool:
+        """Return True for the numbers of houses, which tell neighbours apart."""
+        return self.exact and self.type is SemanticType.ADDRESS
 
     @cached_property
     def _distinct(self) -> tuple[Encoded, sparse.csr_array]:
@@ -83,8 +96,12 @@ class WordFeature:
     def _spread(self) -> tuple[sparse.csr_array, NDArray[np.float64]]:
         """The rows with similar words mixed in, and the likeness of each row with itself."""
         weights = self._distinct[1]
-        likeness = spelling.variants if self.exact else spelling.similar
-        spread = (weights @ likeness(self.bags.vocabulary, _used(self.bags))).tocsr()
+        used = sorted_distinct(self.bags.words)
+        if self.exact:
+            likeness = spelling.variants(self.bags.vocabulary, used)
+        else:
+            likeness = spelling.similar(self.bags.vocabulary, used, are_names=self.type is SemanticType.NAME)
+        spread = (weights @ likeness).tocsr()
         return spread, np.asarray(spread.multiply(weights).sum(axis=1)).ravel()
 
     def compare(self, first: Places, second: Places) -> Levels:
@@ -117,10 +134,6 @@ class WordFeature:
 
     def rarity(self, first: Places, second: Places, levels: Levels) -> Floats:  # noqa: ARG002
         return np.zeros(len(first), dtype=np.float32)
-
-
-def _used(bags: Bags) -> NDArray[np.int64]:
-    return sorted_distinct(bags.words)
 
 
 def _encode(bags: Bags) -> tuple[Encoded, sparse.csr_array]:
