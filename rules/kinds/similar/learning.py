@@ -73,8 +73,8 @@ def _doubts(
     ours, present = (_agreeing(each, judged) for each in (learnt, matching))
     if ours < present:
         yield (
-            f"the weights agree with {ours:,} of {len(judged):,} judged pairs, those of the rule with {present:,}. Judge "
-            "more pairs, or compare another column"
+            f"the weights agree with {ours:,} of {len(judged):,} judged pairs, those of the rule with {present:,}. "
+            "Judge more pairs, or compare another column"
         )
 
 

@@ -110,7 +110,10 @@ class _Column:
         cleaned = read.mapped(Encoded.of(texts.normalised(read.values, compared.type)))
         amounts = None
         if compared.type is SemanticType.AMOUNT:
-            amounts = np.append(texts.numbers(read.values), np.nan)[rows]
+            numbers = texts.numbers(read.values)
+            amounts = np.append(numbers, np.nan)[rows]
+            # 12.5 and 12.50 are one amount, and sources write amounts in different ways.
+            digests = np.append(contents.digests(pa.array(numbers).cast(pa.string())), contents.NULL)[rows]
         return cls(digests, cleaned, amounts, _spellings(text, compared))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -181,11 +182,8 @@ def test_weights_that_are_not_plausible_are_not_written(project: Project):
     text = "\n".join(",".join(map(str, row)) for row in rows)
     project.write(f"id,name,street,postcode,town\n{text}\n", "places.csv")
     compare = "{name: name, street: address, postcode: postcode, town: city}"
-    project.write(
-        RULES.replace("people.csv", "places.csv, id: id")
-        .replace(RULES.split("compare: ")[1].split("\n", maxsplit=1)[0], compare)
-        .replace("key: [email]", "key: [name]")
-    )
+    rules = RULES.replace("people.csv", "places.csv, id: id").replace("key: [email]", "key: [name]")
+    project.write(re.sub(r"compare: .*", f"compare: {compare}", rules))
 
     answer = project("learn", "twin", "--write")
 
@@ -198,9 +196,10 @@ def test_what_the_present_weights_take_is_judged_by_what_people_said(project: Pr
     """After all findings of a rule are dismissed, nobody is told that its pairs are right."""
     project("run")
     ids = [finding["id"] for finding in project("findings", "--rule", "twin", "--json").json]
-    assert project("dismiss", *ids, "--note", "different people").code == 0
+    dismissed = project("dismiss", *ids, "--note", "different people", "--confirm", str(len(ids)))
+    assert dismissed.code == 0
 
     answer = project("learn", "twin", "--json").json
 
-    assert answer["judged"] >= 55
+    assert answer["judged"] >= 50
     assert answer["now"]["precision"] < 0.1

@@ -60,6 +60,8 @@ _NO_NUMBER = Level("missing", 1, 1, "has no number")
 NUMBER_LEVELS = _crossed(_NO_NUMBER, Level("none", 0.15, 0.93, "has other numbers"), _NUMBERS)
 HOUSE_LEVELS = _crossed(_NO_NUMBER, Level("none", 0.06, 0.93, "has other numbers"), _NUMBERS)
 """Another number is another house, but not always another product."""
+HALF, MOST = (2 + degree * len(_RARITIES) for degree in (1, 3))
+"""The levels from which a part of the words agrees, and most of them."""
 _CHUNK = 100_000
 
 

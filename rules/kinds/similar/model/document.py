@@ -16,6 +16,8 @@ from rules.groups.learning import Expected, Weights
 from rules.kinds.similar.types import SemanticType
 from rules.models import Strict
 
+_MOST = 1e6
+"""Twins or neighbours of a record, at most."""
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_ -]*[A-Za-z0-9_]")
 _WORDS = {"true", "false", "yes", "no", "on", "off", "null"}
 
@@ -42,6 +44,12 @@ class ExpectedShares(Strict):
     recall: Share
 
 
+def _probability(share: Decimal) -> Decimal:
+    if not Decimal("0.01") <= share < 1:
+        raise ValueError("is a probability; write 1% or more, and less than 100%")
+    return share
+
+
 Features = dict[str, dict[str, LevelShares]]
 
 
@@ -50,9 +58,9 @@ class ModelDocument(Strict):
 
     version: Literal["1"]
     compare: dict[str, SemanticType]
-    threshold: Share
-    twins: float = Field(gt=0)
-    neighbourhood: float = Field(default=0, ge=0)
+    threshold: Annotated[Share, AfterValidator(_probability)]
+    twins: float = Field(gt=0, le=_MOST)
+    neighbourhood: float = Field(default=0, ge=0, le=_MOST)
     features: Features
     neighbours: Features = Field(default_factory=dict)
     expected: tuple[ExpectedShares, ...] = Field(default=(), exclude=True)

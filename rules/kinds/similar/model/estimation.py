@@ -104,7 +104,8 @@ def estimate(
     total = float(matches.sum())
     thin = None
     if total < LEAST_MATCHES:
-        thin = f"about {total:.0f} pairs of the same thing are too few to learn from; the built-in weights serve small data"
+        few = f"about {total:.0f} pairs of the same thing are too few to learn from"
+        thin = f"{few}; the built-in weights serve small data"
     taken = evidence.can_match
     if one_to_one:
         taken = _best_of_both(probabilities, evidence, len(comparison.records))
@@ -249,6 +250,10 @@ def _blended(
 
 def _distance(before: Model, after: Model) -> float:
     return max(
-        max(abs(a - b) for a, b in zip(before.shares[name].match, shares.match, strict=True))
-        for name, shares in after.shares.items()
+        (
+            abs(a - b)
+            for name, shares in after.shares.items()
+            for a, b in zip(before.shares[name].match, shares.match, strict=True)
+        ),
+        default=0.0,
     )

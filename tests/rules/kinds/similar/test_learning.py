@@ -122,3 +122,18 @@ def test_a_threshold_has_the_expected_precision_and_lies_between_pairs():
     assert (pairs, precision) == (3, pytest.approx(0.98))
     assert recall == pytest.approx(2.94 / probabilities.sum())
     assert curve.cut(0.5, 0.05, 0.999) == 0.05
+
+
+def test_an_address_built_from_a_whole_name_is_counted_once():
+    """Namesakes have nearly the same address; that is no evidence of its own, so they are no twins."""
+    table = people(600, 60, seed=9)
+    names = [
+        f"{first} {last}" for first, last in zip(table["first"].to_pylist(), table["last"].to_pylist(), strict=True)
+    ]
+    compared = Settings.of({"name": "name", "email": "email", "born": "date"})
+    records = Records.of([table.append_column("name", [names])], compared)
+
+    matching = Matching(records, compared)
+
+    assert matching.comparison.derived is not None
+    assert 50 <= matching.estimate().model.learnt_from <= 75

@@ -128,7 +128,9 @@ def test_people_see_the_evidence_wherever_they_see_the_finding(tmp_path: Path) -
 
     shown = world.command("show", finding).out
     assert EVIDENCE in " ".join(shown.split())
-    assert "They are so alike in name, email, phone and born" in " ".join(shown.split())
+    assert "They are probably the same: taken together, name, email, phone and born are alike" in " ".join(
+        shown.split()
+    )
     assert EVIDENCE in world.messages()
     assert world.command("export", "findings.csv").code == 0
     [row] = csv.DictReader((tmp_path / "findings.csv").read_text("utf-8-sig").splitlines())
