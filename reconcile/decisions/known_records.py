@@ -15,6 +15,8 @@ from rules.values import Value
 from rules.values.compact import encoder
 
 _JSON = encoder()
+UNNAMED = "The two records"
+"""How a pair is named whose ids a person may not see."""
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
@@ -35,7 +37,7 @@ def of_uncertain(tx: Transaction, rule: Rule, pair: str) -> KnownPair:
     stored = uncertain_pairs.get(tx, pair)
     if stored is None or stored.rule != rule.name:
         raise PairUnknown(rule.name)
-    return KnownPair(stored.records, stored.values, "The two records")
+    return KnownPair(stored.records, stored.values, UNNAMED)
 
 
 def typed_pair(tx: Transaction, rule: Rule, typed: Sequence[Sequence[str]]) -> KnownPair:

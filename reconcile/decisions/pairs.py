@@ -10,17 +10,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reconcile.audit import facts, log
-from reconcile.decisions.known_records import KnownPair, of_uncertain, typed_pair
+from reconcile.decisions.known_records import UNNAMED, KnownPair, of_uncertain, typed_pair
 from reconcile.decisions.refusals import (
     AnswerUnknown,
     JudgedInFinding,
     PairInHand,
+    PairOfOneDataset,
     PairUnknown,
+    PartnerTaken,
     RecordNotKnown,
     RuleTakesNoJudgement,
 )
 from reconcile.decisions.request import DecisionResult
-from reconcile.findings.identity import agreeing, differing
+from reconcile.findings.identity import agreeing, dataset_of, differing
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import IN_HAND, LIVE, SETTLED, Event, State
 from reconcile.journal import effects
@@ -58,7 +60,8 @@ class PairRequest:
 def judge(store: Store, rule: Rule, request: PairRequest, *, actor: str) -> DecisionResult:
     """Store the answer about the pair, which the next run of the rule follows.
 
-    Raises RuleTakesNoJudgement, AnswerUnknown, PairUnknown, JudgedInFinding, PairInHand.
+    Raises RuleTakesNoJudgement, AnswerUnknown, PairUnknown, PairOfOneDataset, PartnerTaken, JudgedInFinding,
+    PairInHand.
     """
     if request.answer not in ANSWERS:
         raise AnswerUnknown(request.answer, ANSWERS)
@@ -74,6 +77,8 @@ def judge(store: Store, rule: Rule, request: PairRequest, *, actor: str) -> Deci
         before = pair_judgements.find(tx, rule.name, pair.records)
         if _is_answered(tx, before, request.answer):
             return DecisionResult(f"{_answered(pair, request.answer)}; nothing was changed.", changed=False)
+        if request.answer == SAME and rule.pairs_up:
+            _require_partners(tx, rule, pair)
         if request.answer != FORGET and not all(pair.values):
             raise PairUnknown(rule.name)
         if in_hand := [finding for finding in findings if finding.state in IN_HAND]:
@@ -105,6 +110,20 @@ def _is_answered(tx: Transaction, before: StoredJudgement | None, answer: str) -
         if finding.state in SETTLED:
             raise JudgedInFinding(finding)
     return is_so
+
+
+def _require_partners(tx: Transaction, rule: Rule, pair: KnownPair) -> None:
+    """Raise PairOfOneDataset or PartnerTaken if a rule that pairs up records cannot make these two partners."""
+    first, second = (dataset_of(record) or rule.dataset for record in pair.records)
+    if first == second:
+        raise PairOfOneDataset(rule.name, _inside(pair.name), first)
+    if pair_judgements.has_other_partner(tx, rule.name, rule.kind, pair.records):
+        raise PartnerTaken(rule.name, _inside(pair.name))
+
+
+def _inside(name: str) -> str:
+    """Return the name of a pair inside a sentence."""
+    return UNNAMED.lower() if name == UNNAMED else name
 
 
 def _store(

@@ -342,6 +342,26 @@ class JudgedInFinding(Refused):
         )
 
 
+class PairOfOneDataset(Refused):
+    """The rule pairs records of two datasets, and both records are of one."""
+
+    def __init__(self, rule: str, pair: str, dataset: str) -> None:
+        super().__init__(
+            f"Rule `{rule}` gives a record one partner, of another dataset, but {pair} are both of `{dataset}`. "
+            "Nothing was changed"
+        )
+
+
+class PartnerTaken(Refused):
+    """The rule gives a record one partner, and a person named another one."""
+
+    def __init__(self, rule: str, pair: str) -> None:
+        super().__init__(
+            f"Rule `{rule}` gives a record one partner, but one of {pair} was already judged the same as another "
+            f"record. Nothing was changed; `reconcile judge {rule} A B --forget` takes that back"
+        )
+
+
 class PairInHand(Refused):
     """The records are being cleaned."""
 

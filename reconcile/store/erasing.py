@@ -51,12 +51,14 @@ class FindingData(NamedTuple):
 
 
 class JudgedPair(NamedTuple):
-    """Two records that a person judged to be different."""
+    """Two records that a person judged to be different, with the values that the judgement is about."""
 
     finding: str
     rule: str
     record_a: str
     record_b: str
+    values_a: Any
+    values_b: Any
 
 
 class PairData(NamedTuple):
@@ -196,9 +198,17 @@ def delete_uncertain(tx: Transaction, pair: str) -> None:
 
 
 def delete_judgement(tx: Transaction, pair: JudgedPair | PairData) -> None:
+    tx.connection.execute(sa.delete(not_same).where(*_is_judgement_of(pair)))
+
+
+def set_judged_values(tx: Transaction, pair: JudgedPair, values_a: Sequence[Any], values_b: Sequence[Any]) -> None:
+    changed = sa.update(not_same).where(*_is_judgement_of(pair)).values(values_a=values_a, values_b=values_b)
+    tx.connection.execute(changed)
+
+
+def _is_judgement_of(pair: JudgedPair | PairData) -> tuple[sa.ColumnElement[bool], ...]:
     columns = not_same.c
-    this = (columns.rule == pair.rule, columns.record_a == pair.record_a, columns.record_b == pair.record_b)
-    tx.connection.execute(sa.delete(not_same).where(*this))
+    return columns.rule == pair.rule, columns.record_a == pair.record_a, columns.record_b == pair.record_b
 
 
 def empty_plan(tx: Transaction, plan: str, summary: Any) -> None:
@@ -227,16 +237,18 @@ def text_columns() -> Iterator[tuple[str, str]]:
         yield from ((table.name, column.name) for column in table.c if isinstance(column.type, _TEXT_TYPES))
 
 
-def texts(tx: Transaction, table: str, column: str, thing: str | None) -> Iterator[tuple[Sequence[Any], str, Any]]:
+def texts(
+    tx: Transaction, table: str, column: str, things: Sequence[str]
+) -> Iterator[tuple[Sequence[Any], Sequence[str | None], Any]]:
     """Yield every text of a column, streamed: the key of its row, what that belongs to, and the text.
 
-    `thing` is the column that names what the row belongs to.
+    `things` are the columns that name what the row belongs to.
     """
-    columns = metadata.tables[table].c
-    about = sa.literal(None) if thing is None else columns[thing].label("about")
-    query = sa.select(*_key(table), about, columns[column]).where(columns[column].is_not(None))
-    for *key, name, content in _streamed(tx, query):
-        yield key, name, content
+    columns, parts = metadata.tables[table].c, len(_key(table))
+    about = (columns[thing].label(f"about_{number}") for number, thing in enumerate(things))
+    query = sa.select(*_key(table), *about, columns[column]).where(columns[column].is_not(None))
+    for *names, content in _streamed(tx, query):
+        yield names[:parts], names[parts:], content
 
 
 def set_text(tx: Transaction, table: str, column: str, key: Sequence[Any], content: Any) -> None:

@@ -82,6 +82,14 @@ def find(tx: Transaction, rule: str, records: tuple[str, str]) -> StoredJudgemen
     return StoredJudgement(row.decision == SAME, is_handled, row.finding, row.pair, row.decided_by)
 
 
+def has_other_partner(tx: Transaction, rule: str, kind: str, records: tuple[str, str]) -> bool:
+    """Return True if one of two records was judged the same as a third one."""
+    first, second = not_same.c.record_a, not_same.c.record_b
+    holds_one = first.in_(records) != second.in_(records)
+    query = sa.select(first).where(not_same.c.rule == rule, not_same.c.decision == SAME, holds_one)
+    return tx.connection.execute(of_kind(query, kind).limit(1)).first() is not None
+
+
 def judge(tx: Transaction, judged: JudgedPair, *, by: str, note: str | None) -> str:
     """Store a judgement in the place of an earlier one; return its name."""
     first, second = judged.records

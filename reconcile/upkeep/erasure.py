@@ -13,7 +13,6 @@ import secrets
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
-from itertools import chain
 from typing import Any, TypeVarTuple, get_args, get_type_hints
 
 from connectors.target import Change
@@ -64,6 +63,7 @@ _BY_THEMSELVES = {
     *(("findings", "key"), ("finding_members", "values"), ("not_same", "values_a"), ("not_same", "values_b")),
     *(("plans", "content"), ("plans", "outcome"), ("outbox", "notice"), ("audit_bodies", "body")),
     *(("releases", "config"), ("releases", "files"), ("erasures", "subjects"), ("erasures", "reached")),
+    *(("uncertain_pairs", "values_a"), ("uncertain_pairs", "values_b"), ("uncertain_pairs", "evidence")),
 }
 """Columns that are erased by other code, or hold configurations and HMACs."""
 _OF_OURS = {
@@ -77,6 +77,9 @@ TEXTS = tuple(
     if (table, column) not in _BY_THEMSELVES and column not in _OF_OURS
 )
 """Every other column with free text or JSON, of any finding: the data is masked in it."""
+_OF_RECORDS = {("findings", "payload"), ("finding_members", "gives")}
+"""Those of them that hold values of the records that a row is about: a value that an erased record shares with others,
+such as a city, is theirs there."""
 
 _KEPT = ("finding", "plan", "plans", "from", "to", "plan_hash", "by", "decision", "was", audit.ALSO, audit.FACTS)
 """The fields that the erasure's entry keeps of an erased body: states and digests, so the log still adds up."""
@@ -273,6 +276,11 @@ def _texts(pairs: Any) -> Iterator[tuple[str, str]]:
             yield column, str(text)
 
 
+def _without(pairs: Sequence[Any], texts: Collection[str]) -> list[Any]:
+    """Return the columns and values without those of these texts."""
+    return [pair for pair in pairs if not any(text in texts for _, text in _texts([pair]))]
+
+
 def holds_erased(tx: Transaction, plan: Plan) -> bool:
     """Return True if the plan has a record or a value that was erased: what people decided about it is not known."""
     wanted = [ErasureRequest.of(erasure.subjects) for erasure in erasing.recorded(tx)]
@@ -354,7 +362,6 @@ class _Erasure:
         self._find_records()
         self._escaped = [json.dumps(needle)[1:-1] for needle in sorted(self._needles)]
         self._find_plans()
-        self._find_same_person()
         self._needles |= {written for n in self._needles for written in (n.casefold(), n.upper())}
         self._escaped = [json.dumps(needle)[1:-1] for needle in sorted(self._needles)]
 
@@ -392,13 +399,6 @@ class _Erasure:
     def _find_plans(self) -> None:
         """Find the plans: findings hold only the columns of their rule, but plans hold all columns."""
         self._plans = {plan.id for plan in erasing.plans_with_rows(self.tx, self.wanted.dataset) if self._holds(plan)}
-
-    def _find_same_person(self) -> None:
-        """Find other findings of the dataset with the same personal data: the same person under another record."""
-        members = ((finding, values) for finding, _, values in erasing.members(self.tx, self.wanted.dataset))
-        for finding, pairs in chain(members, erasing.keys(self.tx, self.wanted.dataset)):
-            if any(column in self.wanted.columns and text in self._needles for column, text in _texts(pairs)):
-                self._findings.add(finding)
 
     def _holds(self, plan: StoredPlan) -> bool:
         """Return True if the plan has rows of the person; their personal data is then also searched for in texts."""
@@ -479,25 +479,48 @@ class _Erasure:
         return erased_name(self._tombstone(record), record)
 
     def _pairs(self) -> None:
-        """Delete judgements of these records, or with a personal key."""
-        findings = erasing.some_findings(self.tx, self._findings)
-        judged = ((finding.id, [*finding.key, *finding.payload.get("judged", ())]) for finding in findings)
-        personal = {finding for finding, values in judged if self._is_personal(values)}
+        """Delete judgements and uncertain pairs of these records, or about an erased value.
+
+        Judgements of other records stay, without what only an erased record of their finding held.
+        """
+        about_value = self._judged_by_value()
+        alone = self._held_alone()
         for pair in erasing.judgements_of(self.tx, self._findings):
             records = self._records.get(pair.finding, set())
-            if pair.finding in personal or pair.record_a in records or pair.record_b in records:
+            if pair.finding in about_value or pair.record_a in records or pair.record_b in records:
                 self._touch(facts.FINDING, [pair.finding])
                 self._change("judgements", erasing.delete_judgement, pair)
+                continue
+            values_a, values_b = (_without(values, alone[pair.finding]) for values in (pair.values_a, pair.values_b))
+            if (values_a, values_b) != (pair.values_a, pair.values_b):
+                self._touch(facts.FINDING, [pair.finding])
+                self._run(erasing.set_judged_values, pair, values_a, values_b)
         for judged_pair in list(filter(self._is_personal_pair, erasing.judged_pairs_of(self.tx, self.wanted.dataset))):
             self._touch(facts.PAIR, [judged_pair.pair])
             self._change("judgements", erasing.delete_judgement, judged_pair)
         for uncertain in list(filter(self._is_personal_pair, erasing.uncertain_pairs_of(self.tx, self.wanted.dataset))):
             self._change("pairs", erasing.delete_uncertain, uncertain.pair)
 
+    def _judged_by_value(self) -> set[str]:
+        """Return the findings whose judgements are about an erased value, whatever the records."""
+        if not self.wanted.values:
+            return set()
+        findings = erasing.some_findings(self.tx, self._findings)
+        judged = ((finding.id, [*finding.key, *finding.payload.get("judged", ())]) for finding in findings)
+        return {finding for finding, values in judged if self._is_personal(values)}
+
+    def _held_alone(self) -> Mapping[str, set[str]]:
+        """Return the texts that only erased records of a finding hold, by finding."""
+        erased, others = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
+        for finding, record, values in erasing.members_of(self.tx, self._records.keys()):
+            holders = erased if record in self._records[finding] else others
+            holders[finding] |= {text for _, text in _texts(values)}
+        return defaultdict(set, {finding: texts - others[finding] for finding, texts in erased.items()})
+
     def _is_personal_pair(self, pair: erasing.PairData) -> bool:
-        """Return True if a pair has a record of the person, or their personal data."""
+        """Return True if a pair has an erased record, or an erased value."""
         return any(
-            self._is_wanted(record, texts) or any(text in self._needles for _, text in texts)
+            self._is_wanted(record, texts) or (self.wanted.values and any(text in self._needles for _, text in texts))
             for record, texts in self._own_texts(pair)
         )
 
@@ -531,18 +554,21 @@ class _Erasure:
     def _other_texts(self) -> None:
         """Mask the data in all other texts: notes, reasons, reports, sentences."""
         for table, column in TEXTS:
-            kind, thing = next(
-                ((kind, part.of) for kind, parts in facts.KINDS.items() for part in parts if part.table == table),
-                (None, None),
-            )
-            texts = erasing.texts(self.tx, table, column, thing)
-            for key, name, content in [text for text in texts if self._is_in(json_text(text[-1]))]:
+            things = [(kind, part.of) for kind, parts in facts.KINDS.items() for part in parts if part.table == table]
+            texts = erasing.texts(self.tx, table, column, [of for _, of in things])
+            for key, names, content in [text for text in texts if self._is_in(json_text(text[-1]))]:
+                if (table, column) in _OF_RECORDS and self._is_about_others(names):
+                    continue
                 if (masked := self._masked(content)) == content:
                     continue
                 self._counts["reports"] += (table, column) in _REPORTS
-                if kind is not None:
-                    self._touch(kind, [name])
+                for (kind, _), name in zip(things, names, strict=True):
+                    self._touch(kind, [name] if name else [])
                 self._run(erasing.set_text, table, column, key, masked)
+
+    def _is_about_others(self, findings: Collection[str | None]) -> bool:
+        """Return True if only a record is erased, and these findings are not about it."""
+        return not self.wanted.values and (self._findings | self._near).isdisjoint(findings)
 
     def _bodies(self) -> None:
         """Delete the bodies of entries that hold the data, or notes about these findings."""

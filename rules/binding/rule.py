@@ -194,6 +194,11 @@ class Rule(Strict):
         """True if people can teach the rule which pairs of records are the same; see `as_compared`."""
         return False
 
+    @property
+    def pairs_up(self) -> bool:
+        """True if a record can be the same as at most one other, which is of another dataset."""
+        return False
+
     def as_compared(self, values: Mapping[str, Value]) -> Mapping[str, Value]:
         """Return the values of a record, under the rule's names of columns, as the rule compares them."""
         return values

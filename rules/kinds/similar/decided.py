@@ -47,7 +47,8 @@ class Decided:
     def constraints(self) -> Constraints:
         """The pairs of places. A pair that the rule excepts, or a veto, or that was judged different is never together.
 
-        "The same" holds while the records differ in no value that they did not differ in when they were judged.
+        "The same" holds while the records differ in no value that they did not differ in when they were judged. With
+        `one_to_one`, it holds for records of two datasets that have no other partner; the first pair in order wins.
         """
         rule = self.bound.rule
         if not (self.bound.excepted or rule.judged or rule.judged_same):
@@ -56,7 +57,8 @@ class Decided:
         places = list(records)
         separated = SeparatedPairs(self.bound.excepted, rule.judged, self._agree_by)
         apart = frozenset(links.pair(places[a], places[b]) for a, b in separated.of(list(records.values())))
-        return Constraints(self._together(records, rule.judged_same) - apart, apart)
+        together = self._together(records, rule.judged_same) - apart
+        return Constraints(_partners(together, records) if rule.one_to_one else together, apart)
 
     @cached_property
     def named(self) -> dict[int, Record]:
@@ -109,6 +111,21 @@ class Decided:
         for pairs in (rule.judged, rule.judged_same):
             names |= {(dataset, _texts(name)) for pair in pairs for dataset, name in pair}
         return names
+
+
+def _partners(pairs: Collection[links.Pair], records: Mapping[int, Record]) -> frozenset[links.Pair]:
+    """Return the pairs of two datasets, of those that share a record the first by their names."""
+    chosen, taken = set[links.Pair](), set[int]()
+    for pair in sorted(pairs, key=lambda places: sorted(_name(records[place]) for place in places)):
+        first, second = (records[place] for place in pair)
+        if first.dataset != second.dataset and taken.isdisjoint(pair):
+            chosen.add(pair)
+            taken.update(pair)
+    return frozenset(chosen)
+
+
+def _name(record: Record) -> tuple[str, str]:
+    return record.dataset or "", canonical_json(record.id)
 
 
 def _place(record: Record) -> int:

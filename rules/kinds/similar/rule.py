@@ -128,6 +128,10 @@ class SimilarRule(GroupedRule):
     def learns(self) -> bool:
         return True
 
+    @property
+    def pairs_up(self) -> bool:
+        return self.one_to_one
+
     def as_compared(self, values: Mapping[str, Value]) -> Mapping[str, Value]:
         from rules.kinds.similar.texts import compared  # noqa: PLC0415 - only a judgement asks
 

@@ -29,7 +29,10 @@ _FAR = 5.0
 
 
 def pairs(matching: Matching, constraints: Constraints) -> list[links.Pair]:
-    """Return up to `_SPARE` pairs of places that nobody decided about, those that teach most first."""
+    """Return up to `_SPARE` pairs of places that nobody decided about, those that teach most first.
+
+    With `one_to_one`, a record that has a partner by decision is in none of them.
+    """
     first, second, bits = _scored(matching)
     distance = np.minimum(np.abs(bits - matching.minimum), np.abs(bits))
     near = np.flatnonzero(distance <= _FAR)
@@ -37,12 +40,13 @@ def pairs(matching: Matching, constraints: Constraints) -> list[links.Pair]:
         near = near[np.argpartition(distance[near], _NEAREST)[:_NEAREST]]
     near = near[np.lexsort((second[near], first[near], distance[near]))]
     decided = constraints.together | constraints.apart
+    paired = {place for pair in constraints.together for place in pair} if matching.settings.one_to_one else set[int]()
     levels = matching.comparison.levels(first[near], second[near])
     below: list[_Listed] = []
     above: list[_Listed] = []
     for number, place in enumerate(near.tolist()):
         pair = links.pair(int(first[place]), int(second[place]))
-        if pair not in decided:
+        if pair not in decided and paired.isdisjoint(pair):
             side = above if bits[place] >= matching.minimum else below
             side.append((pair, levels[number].tobytes()))
     return _different(list(_in_turns(above, below)))

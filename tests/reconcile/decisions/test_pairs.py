@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from reconcile.audit import log, proof
-from reconcile.decisions import decide
+from reconcile.decisions import decide, pairs
 from reconcile.decisions.pairs import PairRequest
 from reconcile.decisions.refusals import (
     JudgedInFinding,
@@ -25,11 +26,11 @@ from reconcile.findings.identity import id_of, record_of
 from reconcile.findings.record_names import RecordIds
 from reconcile.findings.states import State
 from reconcile.people.roles import NotAllowed, Person, Role
-from reconcile.store import pair_judgements, uncertain_pairs
+from reconcile.store import pair_judgements, tables, uncertain_pairs
 from reconcile.tracking.renaming import Renaming, rename
 from reconcile.upkeep import erasure
 from rules.values import Type
-from tests.support.similar import ADA, STRANGERS, TWIN, person
+from tests.support.similar import ADA, COMPARE, STRANGERS, TWIN, person
 from tests.support.taught import Taught
 from tests.support.world import TWO, World
 
@@ -380,6 +381,89 @@ def test_an_erased_record_is_in_no_answer_and_in_no_uncertain_pair(taught: Taugh
     with taught.office.store.read() as tx:
         assert uncertain_pairs.of_rule(tx, "twins") == []
     assert is_proven(taught)
+
+
+SHARING = [
+    person("z1", "Zoltan Quux", city="Oslo", email="z@example.com", phone="+47 22 111111"),
+    person("z2", "Zoltan Quuxx", city="Oslo", email="z@example.com", phone="+47 22 111111"),
+]
+"""Two records of one person, who lives where all others do."""
+
+
+@pytest.fixture
+def neighbours(tmp_path: Path) -> Iterator[Taught]:
+    near = NEAR | {"phone": LIKE["phone"]}
+    rows = [row | {"city": "Oslo"} for row in (*STRANGERS, ADA, TWIN, near, LIKE)]
+    office = Taught.new(tmp_path, [*rows, *SHARING], compare=COMPARE | {"city": "text"})
+    office.run()
+    yield office
+    office.office.store.close()
+
+
+def erase(taught: Taught, record: str) -> None:
+    wanted = erasure.of_record(taught.office.store, "things", record_of((record,)), ["name", "email", "phone", "city"])
+    erasure.erase(taught.office.store, wanted, actor="dpo")
+    del taught.rows[record]
+
+
+@pytest.mark.parametrize("is_dismissed", [False, True])
+def test_an_answer_about_records_that_share_a_city_with_an_erased_one_still_holds(
+    neighbours: Taught, is_dismissed: bool
+) -> None:
+    [finding] = [each.id for each in neighbours.office.all() if each.members[0].id == ("a1",)]
+    if is_dismissed:
+        decide.dismiss(neighbours.office.store, finding, actor="anna", note="They told me.")
+    else:
+        neighbours.judge("not_the_same", "a1", "a2")
+    neighbours.judge("same", "b1", "b2")
+    before = neighbours.run()
+    shown = [each for each in neighbours.office.all() if each.id == finding]
+
+    erase(neighbours, "z1")
+
+    assert [each for each in neighbours.office.all() if each.id == finding] == shown
+    after = neighbours.run()
+    assert ["z1", "z2"] in before
+    assert after == [group for group in before if group != ["z1", "z2"]]
+    assert {each.id for each in neighbours.office.all() if each.state is State.OPEN} == {
+        each.id for each in neighbours.office.all() if each.members[0].id == ("b1",)
+    }
+    assert is_proven(neighbours)
+
+
+def test_the_note_on_an_answer_loses_what_it_says_of_an_erased_record(neighbours: Taught) -> None:
+    request = PairRequest("twins", "not_the_same", records=(("a1",), ("a2",)), note="Not Zoltan Quux either")
+    pairs.judge(neighbours.office.store, neighbours.rule, request, actor="anna")
+
+    erase(neighbours, "z1")
+
+    with neighbours.office.store.read() as tx:
+        notes = tx.connection.execute(sa.select(tables.not_same.c.note)).scalars().all()
+    assert notes == ["•••"]
+    assert neighbours.learnt() == {frozenset({"a1", "a2"}): (False, "judged")}
+    assert is_proven(neighbours)
+
+
+def test_an_uncertain_pair_that_shares_a_city_with_an_erased_record_is_as_before(neighbours: Taught) -> None:
+    waiting = [pair for pair in neighbours.uncertain() if not any("z1" in record for record in pair.records)]
+
+    erase(neighbours, "z1")
+
+    assert waiting
+    assert neighbours.uncertain() == waiting
+
+
+def test_an_answer_about_other_records_of_an_erased_ones_finding_still_holds(neighbours: Taught) -> None:
+    neighbours.rows["z3"] = SHARING[1] | {"id": "z3"}
+    neighbours.run()
+    [finding] = [each.id for each in neighbours.office.all() if each.members[0].id == ("z1",)]
+    decide.dismiss(neighbours.office.store, finding, actor="anna")
+
+    erase(neighbours, "z1")
+
+    assert neighbours.learnt() == {frozenset({"z2", "z3"}): (False, "dismissed")}
+    assert not any("z2" in group for group in neighbours.run())
+    assert is_proven(neighbours)
 
 
 def test_an_answer_follows_records_that_are_named_anew(taught: Taught) -> None:

@@ -99,24 +99,40 @@ def test_a_record_that_is_gone_is_together_with_nothing() -> None:
     assert judged([row for row in PEOPLE if row["id"] != "s1"], same(("s0", "s1"))) == [["a1", "a2"]]
 
 
-def test_with_one_to_one_records_that_are_the_same_are_partners() -> None:
+OURS, THEIRS = [*STRANGERS, ADA], [TWIN | {"id": "t1"}, STRANGERS[0] | {"id": "t2"}]
+
+
+def partners(*pairs: tuple[str, str]) -> list[list[Value]]:
+    """The ids of each group of two datasets with one_to_one, after a person said that these pairs are the same."""
     rule = SimilarRule.model_validate(
         {"name": "twins", "datasets": ["ours", "theirs"], "compare": COMPARE, "one_to_one": True}
     )
-    rows = {"ours": [*STRANGERS, ADA], "theirs": [TWIN | {"id": "t1"}, STRANGERS[0] | {"id": "t2"}]}
+    rows = {"ours": OURS, "theirs": THEIRS}
     given = {name: Rows(TYPES, own) for name, own in rows.items()}
     relations = {name: replace(own.relation(), dataset=name) for name, own in given.items()}
-    left, right = RULE.as_compared(ADA), RULE.as_compared(STRANGERS[0])
-    together = {
-        frozenset({(None, canonical_json(("a1",))), ("theirs", canonical_json(("t2",)))}): differing_values(
-            (name, left[name], right[name]) for name in left
-        )
-    }
-
+    by_id = {row["id"]: (None if own is OURS else "theirs", row) for own in rows.values() for row in own}
+    together = {}
+    for pair_of_ids in pairs:
+        (_, left), (_, right) = sides = [by_id[identifier] for identifier in pair_of_ids]
+        names = frozenset((dataset, canonical_json((row["id"],))) for dataset, row in sides)
+        compared = RULE.as_compared(left), RULE.as_compared(right)
+        together[names] = differing_values((name, value, compared[1][name]) for name, value in compared[0].items())
     fitted = FittedSimilar.of(rule.with_judged({}, together), relations)
     groups = fitted.detect({name: own.streamed() for name, own in given.items()}, SLOT).groups
+    return sorted([member.id[0] for member in group.members] for group in groups)
 
-    assert sorted([member.id[0] for member in group.members] for group in groups) == [["a1", "t2"]]
+
+def test_with_one_to_one_records_that_are_the_same_are_partners() -> None:
+    assert partners(("a1", "t2")) == [["a1", "t2"]]
+
+
+def test_with_one_to_one_records_of_one_dataset_are_never_together() -> None:
+    assert partners(("a1", "s0"), ("t1", "t2")) == partners() == [["a1", "t1"], ["s0", "t2"]]
+    assert partners(("a1", "t2"), ("a1", "s0")) == [["a1", "t2"]]
+
+
+def test_with_one_to_one_the_first_of_two_partners_in_order_holds() -> None:
+    assert partners(("a1", "t2"), ("s1", "t2")) == partners(("s1", "t2"), ("a1", "t2")) == [["a1", "t2"]]
 
 
 @pytest.mark.parametrize("size", [30, 500])
