@@ -41,12 +41,13 @@ def learn(
         out.emit({**view.to_json(), "written": is_new})
     else:
         _tell(view, out)
-    if view.learnt.doubt is not None:
+    if write and view.learnt.doubt is not None:
         _refuse(view.learnt.doubt)
     if out.json:
         return
     if not write:
-        out.note(f"Nothing was written; --write writes {view.file}.")
+        advice = f"--write writes {view.file}" if view.learnt.doubt is None else f"do not use it: {view.learnt.doubt}"
+        out.note(f"Nothing was written; {advice}.")
         return
     out.say(f"{view.file} is written." if is_new else f"{view.file} has these weights already.")
     if not view.is_named:

@@ -102,8 +102,13 @@ def list_uncertain(
     if not shown:
         out.note(f"No pairs wait for an answer. {next_step}")
         return
-    headings = ["rule", "probability", "record", "record", "evidence"]
-    out.table(headings, [(view.rule, view.percent, *view.names, view.evidence) for view in shown], right=(1,))
+    for place, view in enumerate(shown):
+        if place:
+            out.say("")
+        out.heading(f"{view.rule}  {view.percent}")
+        fields = [(name, first, f"{second} ≠" if differs else second) for name, first, second, differs in view.rows]
+        out.table(("record", *view.names), fields)
+        out.wrapped(view.evidence)
     if any(view.is_masked for view in shown):
         out.note(HIDDEN)
     out.note(f"Next: reconcile judge {shown[0].rule} A B with --same or --not-the-same")

@@ -19,6 +19,7 @@ _CHANGES = 8
 _LITTLE = 0.5
 """Bits of a change that is not worth a line."""
 _FEW_JUDGED = 10
+_NEARLY_ALL = 0.999
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class LearntView:
         learnt = self.learnt
         yield f"About {plural(round(learnt.matches), 'pair is', 'pairs are')} the same thing."
         yield f"The rule now takes {_in_words(learnt.at_now)}."
-        yield f"With the learnt weights it takes {_in_words(learnt.at)}."
+        yield f"With the learnt weights, it takes {_in_words(learnt.at)}."
         if learnt.judged < _FEW_JUDGED:
             yield f"These are estimates. Judge {_FEW_JUDGED} pairs or more, and they follow from what people said."
 
@@ -74,7 +75,7 @@ class LearntView:
         ]
         return [
             (
-                _percent(expected.threshold),
+                f"{100 * expected.threshold:.4g}%",
                 f"{expected.pairs:,}",
                 _percent(expected.precision),
                 _percent(expected.recall),
@@ -120,11 +121,14 @@ class LearntView:
 
 def _in_words(expected: Expected) -> str:
     right, share = _percent(expected.precision), _percent(expected.recall)
+    if not expected.pairs:
+        return "no pair"
     return f"{plural(expected.pairs, 'pair', 'pairs')}, {right} of them right, which are {share} of all right pairs"
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.3g}%"
+    """Return a share that is an estimate, so that it is never quite everything."""
+    return "over 99.9%" if share > _NEARLY_ALL else f"{100 * share:.3g}%"
 
 
 def _changes(level: LearntLevel) -> bool:
