@@ -89,6 +89,7 @@ NEEDS_THE_FILE: Mapping[str, Sequence[str]] = {
     "run": ("run",),
     "check": ("check",),
     "explain": ("explain", "twice"),
+    "learn": ("learn", "twice"),
     "test": ("test",),
     "diff": ("diff", "RELEASE"),
     "serve": ("serve",),

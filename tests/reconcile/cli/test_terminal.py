@@ -278,10 +278,10 @@ LONG = {("serve",), ("demo",)}
 
 REFUSED = {
     *(("doctor",), ("retry",), ("seal",), ("target",), ("notify",), ("users",), ("tokens",)),
-    *(("messages", "requeue"), ("messages", "drop")),
+    *(("messages", "requeue"), ("messages", "drop"), ("learn",), ("judge",), ("split",)),
 }
-"""What cannot end with 0 here: a source is broken, no plan failed, no key is set, no message waits for a person, and
-four are only groups.
+"""What cannot end with 0 here: a source is broken, no plan failed, no key is set, no message waits for a person, no
+rule is of a kind that learns, and four are only groups.
 """
 
 
