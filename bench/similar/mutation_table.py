@@ -67,18 +67,20 @@ def _of_kind(kind: str) -> str:
     mutated = Mutated.of(kind)
     settings = Settings.of(TYPES[kind])
     reported = reported_pairs(Matching(Records.of([table_of(mutated.rows, kind)], settings), settings))
-    found, false, plain = Counter[str](), Counter[str](), 0
+    recognised, false, plain = Counter[str](), Counter[str](), 0
     for low, high in reported:
         way, original = mutated.origin.get(high, ("", -1))
         if original == low:
-            found[way] += 1
+            recognised[way] += 1
         elif high in mutated.origin or low in mutated.origin:
             false[way or mutated.origin[low][0]] += 1
         else:
             plain += 1
     copies = Counter(way for way, _ in mutated.origin.values())
-    rows = [[way, report.rate(found[way] / copies[way]), str(false[way])] for way in MUTATIONS[kind] if copies[way]]
-    rows += [[f"*{way}*", report.rate(found[way] / copies[way]), str(false[way])] for way in CONTROLS[kind]]
+    rows = [
+        [way, report.rate(recognised[way] / copies[way]), str(false[way])] for way in MUTATIONS[kind] if copies[way]
+    ]
+    rows += [[f"*{way}*", report.rate(recognised[way] / copies[way]), str(false[way])] for way in CONTROLS[kind]]
     columns = ", ".join(f"{column} ({type_name})" for column, type_name in TYPES[kind].items())
     told = f"**{kind.capitalize()}** by {columns}; {plain} false pairs among records without a copy."
     return f"{told}\n\n{report.table(['way', 'found', 'false pairs'], rows)}"

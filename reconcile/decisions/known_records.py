@@ -42,12 +42,12 @@ def of_uncertain(tx: Transaction, rule: Rule, pair: str) -> KnownPair:
 
 def typed_pair(tx: Transaction, rule: Rule, typed: Sequence[Sequence[str]]) -> KnownPair:
     """Return the pair of records with these ids. Raises RecordNotKnown, SameRecordTwice."""
-    known = {
+    paired = {
         record: values
         for pair in uncertain_pairs.of_rule(tx, rule.name)
         for record, values in zip(pair.records, pair.values, strict=True)
     }
-    chosen = dict(_record(tx, rule, record, known) for record in typed)
+    chosen = dict(_record(tx, rule, record, paired) for record in typed)
     if len(chosen) != 2:
         raise SameRecordTwice(rule.name)
     first, second = sorted(chosen)

@@ -156,11 +156,11 @@ class Profiler:
         self, dataset: str, compare: Mapping[str, str], trial: trials.Trials, chosen: Sequence[trials.KeyChoice]
     ) -> SuggestedLikeness | None:
         """Suggest a rule for records written differently, if it finds some that no other rule finds."""
-        found = trial.count_alike(compare, likeness.SAMPLE) if compare else None
-        if found is None:
+        twins = trial.count_alike(compare, likeness.SAMPLE) if compare else None
+        if twins is None:
             return None
-        tried = likeness.Likeness(compare, found, min(trial.copy.records, likeness.SAMPLE))
-        if not tried.is_plausible or not found.has_more_than(chosen):
+        tried = likeness.Likeness(compare, twins, min(trial.copy.records, likeness.SAMPLE))
+        if not tried.is_plausible or not twins.has_more_than(chosen):
             return None
         return SuggestedLikeness(free(slug(f"similar-{dataset}"), self.taken), tried)
 

@@ -81,7 +81,7 @@ class Decided:
         return frozenset(pair for pair, is_vetoed in zip(chosen, vetoed.tolist(), strict=True) if not is_vetoed)
 
     def _agree_by(self, first: Record, second: Record) -> LinkingValues:
-        left, right = self.values(_place(first)), self.values(_place(second))
+        left, right = self.values(record_place(first)), self.values(record_place(second))
         return linking_values((name, value) for name, value in left.items() if right.get(name) == value)
 
     def _differ_by(self, first: int, second: int) -> LinkingValues:
@@ -128,7 +128,8 @@ def _name(record: Record) -> tuple[str, str]:
     return record.dataset or "", canonical_json(record.id)
 
 
-def _place(record: Record) -> int:
+def record_place(record: Record) -> int:
+    """Return the place of a record, which is its key."""
     [place] = record.key
     return int(str(place))
 

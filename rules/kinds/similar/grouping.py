@@ -20,7 +20,7 @@ from rules.groups.ids import identified
 from rules.groups.learning import Learnt
 from rules.kinds.similar import texts, uncertain
 from rules.kinds.similar.bound import BoundSimilar, SimilarSide
-from rules.kinds.similar.decided import Decided
+from rules.kinds.similar.decided import Decided, record_place
 from rules.kinds.similar.encoded import Places
 from rules.kinds.similar.evidence import evidence
 from rules.kinds.similar.learning import learn
@@ -124,7 +124,7 @@ class SimilarGrouping(SidedBuilder):
 
     def _of_batch(self, batch: Sequence[tuple[Mapping[str, Value], Sequence[Record]]]) -> Iterator[DuplicateGroup]:
         """Yield the groups of some records that belong together, each with its key."""
-        places = [np.array([_place(record) for record in ordered]) for _, ordered in batch]
+        places = [np.array([record_place(record) for record in ordered]) for _, ordered in batch]
         for (key, ordered), joined_by in zip(batch, linked(self.matching, places), strict=True):
             yield self.group(ordered, key, joined_by)
 
@@ -132,7 +132,7 @@ class SimilarGrouping(SidedBuilder):
         """Return the values in which two of the records agree, or those of the keeper if there are none."""
         key: dict[str, Value] = {}
         for column, encoded in zip(self.bound.rule.compare, self.matching.records.columns, strict=True):
-            codes = [int(encoded.codes[_place(record)]) for record in ordered]
+            codes = [int(encoded.codes[record_place(record)]) for record in ordered]
             shared = [code for code in dict.fromkeys(codes) if code >= 0 and codes.count(code) > 1]
             for number, code in enumerate(shared, 1):
                 key[column if number == 1 else f"{column} ({number})"] = _value(encoded.values[code])
@@ -164,14 +164,9 @@ class SimilarGrouping(SidedBuilder):
                 for place, row in zip(places[inside].tolist(), picked, strict=True)
             )
             for record in identified(keyed, side.relation, side.content):
-                by_place[_place(record)] = record if len(self.tables) == 1 else self.seen(number, record)
+                by_place[record_place(record)] = record if len(self.tables) == 1 else self.seen(number, record)
             begin += len(table)
         return by_place
-
-
-def _place(record: Record) -> int:
-    [place] = record.key
-    return int(str(place))
 
 
 def _value(value: pa.Scalar) -> Value:

@@ -172,9 +172,9 @@ def test_the_houses_of_one_street_are_different_addresses() -> None:
     ]
     rows += [rows[0] | {"id": "twin", "street": "2 Park Ave."}]
 
-    found = ids(rows, compare={"street": "address", "postcode": "postcode", "city": "city"})
+    groups = ids(rows, compare={"street": "address", "postcode": "postcode", "city": "city"})
 
-    assert found == [["0", "twin"]]
+    assert groups == [["0", "twin"]]
 
 
 # Characters that look alike
@@ -304,9 +304,9 @@ def test_what_neighbours_share_is_taken_back_in_words() -> None:
 def test_decisions_know_no_instants_whose_day_depends_on_a_time_zone() -> None:
     late = dt.datetime(1985, 12, 9, 23, 30, tzinfo=dt.UTC)
 
-    known = texts.compared({"name": "Ada", "born": late}, {"name": SemanticType.NAME, "born": SemanticType.DATE})
+    values = texts.compared({"name": "Ada", "born": late}, {"name": SemanticType.NAME, "born": SemanticType.DATE})
 
-    assert known == {"name": "ada"}
+    assert values == {"name": "ada"}
 
 
 def test_an_instant_has_the_day_of_the_time_zone_of_its_dataset() -> None:
