@@ -24,7 +24,7 @@ demo: $(RUNTIME) ## build a small shop with duplicates, find them, show what peo
 	@$(BIN)/reconcile demo
 
 # Three processes on two cores: a third of the time tests wait for locks, leases and servers that they slow down.
-test: $(DEV) ## the whole suite; needs PostgreSQL and MariaDB (see README), up to 45 minutes on two cores
+test: $(DEV) ## the whole suite; needs PostgreSQL and MariaDB (see README), about 45 minutes on two cores
 	@$(IN_MEMORY) $(BIN)/pytest -q -m "not spark" -n 3 --dist loadfile --no-loadscope-reorder --ignore tests/product/chaos/test_soak.py \
 		--hypothesis-profile test -o tmp_path_retention_policy=failed
 	@$(BIN)/pytest -q tests/product/chaos/test_soak.py # alone: what it sees of others' load it would take for its own

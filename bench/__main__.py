@@ -1,6 +1,6 @@
 """`python -m bench [SECTION …] [--rows N] [--runs N] [--results FILE]`; writes RESULTS.md and its plots.
 
-The sections: start, files, growth, memory, postgres, incremental, workbook, tolerance, exact, sums, any-key,
+The sections: start, files, growth, memory, postgres, incremental, workbook, marks, tolerance, exact, sums, any-key,
 transfers, peers, findings, spark, serve, console, effects, audit. `python -m bench.cases FOLDER` is not one of them: it
 rebuilds reports of others and compares findings, not times.
 """
@@ -13,6 +13,7 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -104,6 +105,18 @@ rules: {{twin: {{kind: duplicates, dataset: contacts, key: [email]}}}}
     return f"### Workbook, {rows:,} rows of 8 columns\n\n{table(contenders, base)}"
 
 
+def marks(rows: int, runs: int) -> str:
+    """Mark 1,000 rows of a workbook, next to openpyxl's loading and saving of the same file."""
+    rows = min(rows, 200_000)
+    path = data.workbook(rows)
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        base = contender("marks_openpyxl", str(path), "1000", folder)
+        contenders = [base, contender("marks_reconcile", str(path), "1000", folder)]
+        interleave(contenders, runs)
+    common(contenders, lambda each: each.answer)
+    return f"### 1,000 rows marked in a workbook of {rows:,} rows\n\n{table(contenders, base)}"
+
+
 def start(_: int, runs: int) -> str:
     """Start-up, and a whole run over 1,000 rows."""
     path, _unused = data.files(1000)
@@ -164,6 +177,7 @@ SECTIONS: dict[str, Callable[[int, int], str]] = {
     "postgres": postgres,
     "incremental": lambda rows, runs: incremental(rows, runs, (_driven(POSTGRES), MARIADB)),
     "workbook": workbook,
+    "marks": marks,
     "tolerance": lambda rows, runs: reconciliation.tolerance(rows // 10, runs),
     "exact": reconciliation.exact,
     "sums": lambda rows, runs: reconciliation.sums(rows // 10, runs),

@@ -1,4 +1,4 @@
-"""The connectors to records in databases, files, workbooks, lakes and Spark: typed, and in bounded memory."""
+"""Connectors to records in databases, files, workbooks, Google Sheets, lakes and Spark: typed, in bounded memory."""
 
 __reconcile__ = True  # `reconcile doctor` checks this mark: another distribution can silently replace our package.
 
@@ -6,7 +6,9 @@ KINDS: dict[str, str] = {
     "sql": "connectors.sql.connector:SqlConnector",
     "duckdb": "connectors.sql.duckdb_file:DuckDbSource",
     "delta": "connectors.lake.delta:DeltaSource",
+    "airtable": "connectors.airtable.connector:AirtableConnector",
     "files": "connectors.files.connector:FilesConnector",
+    "google_sheets": "connectors.google_sheets.connector:GoogleSheetsConnector",
     "iceberg": "connectors.lake.iceberg:IcebergSource",
     "spark": "connectors.spark.source:SparkSource",
     "workbook": "connectors.workbook.source:WorkbookSource",

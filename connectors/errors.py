@@ -210,7 +210,7 @@ def nearest(name: str, existing: Iterable[str]) -> str:
     close = [by_bare[bare] for bare in difflib.get_close_matches(_bare(name), by_bare, n=3, cutoff=0.6)]
     if close:
         return f"did you mean {' or '.join(close)}?"
-    return f"there is {', '.join(names[:8])}{' and more' if len(names) > 8 else ''}" if names else "there is none"
+    return f"there is {', '.join(names[:8])}{' and more' if len(names) > 8 else ''}" if names else "there are no others"
 
 
 def _bare(name: str) -> str:

@@ -15,14 +15,14 @@ TOTAL_AFTER = re.compile(rf"(?i)(?<=\S) ({_LATIN}|小計|合計)\s*$")
 OURS = ("_file", "_sheet", "_row")
 
 
-def stable_names(header: Sequence[str]) -> tuple[str, ...]:
-    """Trimmed names; an empty one becomes column_N, a repeated one gets _2, _3; those in OURS are reserved.
+def stable_names(header: Sequence[str], reserved: Sequence[str] = OURS) -> tuple[str, ...]:
+    """Trimmed names; an empty one becomes column_N, a repeated one gets _2, _3, and so does a reserved one.
 
     `Id` and `ID` repeat each other: engines ignore the case of column names.
     """
     names_wanted = [text.strip() or f"column_{i}" for i, text in enumerate(header, 1)]
     written = {name.lower() for name in names_wanted}
-    used, names = set(OURS), []
+    used, names = set(reserved), []
     counts: dict[str, int] = {}  # where to go on: a sheet may have 16,384 columns of one name
     for name in names_wanted:
         unique, count = name, counts.get(name.lower(), 1)

@@ -102,7 +102,10 @@ class Unplanned:
 
 @dataclass(frozen=True)
 class Reference:
-    """Columns of a table that refer to rows of another: a foreign key, or a declared soft link (`soft`)."""
+    """Columns of a table that refer to rows of another: a foreign key, or a declared soft link (`soft`).
+
+    `key` are the columns that identify a referring row, declared for targets without primary keys.
+    """
 
     name: str
     table: str
@@ -113,6 +116,7 @@ class Reference:
     on_update: str = "NO ACTION"
     soft: bool = False
     deferrable: bool = False
+    key: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,8 @@ class ColumnLimits:
 class ColumnFacts:
     """A column as the target declares it. `generated`: the target computes it; `identity`: it numbers rows.
 
-    `limits` are None if the type is unknown, or holds any text.
+    `fixed` is the reason, as a clause, why no value can be written to it; empty if one can. `limits` are None if the
+    type is unknown, or holds any text.
     """
 
     name: str
@@ -145,6 +150,7 @@ class ColumnFacts:
     identity: bool = False
     default: bool = False
     limits: ColumnLimits | None = None
+    fixed: str = ""
 
 
 @dataclass(frozen=True)
@@ -155,7 +161,8 @@ class TableFacts:
     keys whose columns alone decide if two rows collide; `unclear` names the unique indexes that only the target can
     check (partial, over an expression, ...). `triggers` are the triggers that fire, and rules. `hides_rows` is the
     reason why this user may not see all rows, so that references stay unknown. `unchecked` names constraints that new
-    rows must fulfil but existing ones may violate.
+    rows must fulfil but existing ones may violate. `kind` is the word for it. `undeletable` is the reason, as a
+    sentence, why no row is deleted, moved or added.
     """
 
     table: str
@@ -167,6 +174,8 @@ class TableFacts:
     unclear: tuple[str, ...] = ()
     hides_rows: str = ""
     unchecked: tuple[str, ...] = ()
+    kind: Literal["table", "sheet", "file"] = "table"
+    undeletable: str = ""
 
 
 @dataclass(frozen=True)
@@ -236,6 +245,13 @@ class TargetError(ConnectorError):
         self.code = code
 
 
+class Undecided(TargetError):
+    """Only a person can tell if an earlier attempt was done: asking again gives no other answer."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence, TransactionOutcome.UNKNOWN)
+
+
 class TargetRefused(ConnectorError):
     """The rows can never be changed: a view, an engine without transactions, the store itself."""
 
@@ -302,7 +318,9 @@ class Work(Protocol):
 
     def receive(self, receipts: Sequence[Receipt]) -> None:
         """Insert these receipts, before anything else of their plan; raises ReceiptStands. Waits, for a limited time,
-        for a transaction that is inserting the same ones."""
+        for a transaction that is inserting the same ones.
+
+        Raises Undecided, once, for receipts of an attempt of which only a person can tell if it was done."""
 
     def apply(self, change: Change) -> None:
         """Make the change; raises RowsDiffer unless it met one row, by its key. A guard does nothing."""
@@ -342,15 +360,19 @@ class Work(Protocol):
 class Promises:
     """The promises of a target about changes. A database keeps all of them; a sheet or a service may promise less.
 
-    `all_or_nothing`: the changes of a transaction are made together or not at all. Without it, that is promised of one
-    row with its receipt only: no plan changes more than one row, and each plan has a transaction of its own.
-    `compare_and_set`: `Work.lock` keeps a row as it is until the transaction ends. Without
-    it nothing is cleaned, because a change could meet a row that somebody edited since. Whether receipts can be kept is
-    asked table by table: `Target.remembers`.
+    `all_or_nothing`: the changes of a transaction are made together or not at all. Without it, that is promised of
+    `rows_together` rows of one table with their receipts only: no plan changes more, and each plan has a transaction of
+    its own. `compare_and_set`: `Work.lock` keeps a row as it is until the transaction ends, or `Work.commit` finds out
+    what each change replaced, and takes it back if that was not the row as it was locked. Without it nothing is
+    cleaned, because a change could meet a row that somebody edited since. Whether receipts can be kept is asked table
+    by table: `Target.remembers`. `writes_all`: each transaction writes the whole file anew, so that many plans are
+    better executed in one.
     """
 
     all_or_nothing: bool = True
     compare_and_set: bool = True
+    rows_together: int = 1
+    writes_all: bool = False
 
 
 class Cleanable(Protocol):
@@ -366,6 +388,14 @@ class Cleanable(Protocol):
 
 
 @runtime_checkable
+class Foreseeing(Protocol):
+    """A target that tells, when changes are planned, which of them it could never make."""
+
+    def impossible(self, dataset: Any, changes: Sequence[Change]) -> dict[RowName, str]:
+        """Why rows of the dataset cannot be changed so, as a sentence each. Raises a ConnectorError."""
+
+
+@runtime_checkable
 class Target(Protocol):
     """A source whose records can be changed. A `table` is named as its rows are; empty: any of the default schema."""
 
@@ -375,10 +405,13 @@ class Target(Protocol):
     def identity(self) -> str:
         """A name of the target that is the same by any address and differs from all others. Holds no secret."""
 
-    def catalogue(self, dataset: Any, soft: Sequence[Reference] = (), *, table: str | None = None) -> Catalogue:
+    def catalogue(
+        self, dataset: Any, soft: Sequence[Reference] = (), *, table: str | None = None, key: Sequence[str] = ()
+    ) -> Catalogue:
         """The dataset's table, or another one of that name beside it, and what refers to it; `soft`: declared links.
 
-        Raises TargetRefused, DatasetMissing.
+        `key` are the columns that identify a row of that other table, for targets without primary keys. Raises
+        TargetRefused, DatasetMissing.
         """
 
     def rows(self, dataset: Any, key: Sequence[str], ids: Sequence[tuple[Any, ...]]) -> list[Row | None]:

@@ -1,9 +1,9 @@
 """Measure kind `similar`: `python -m bench.similar [QUESTION …] [--sets SET …] [--tools TOOL …] [--results FILE]`.
 
-The questions: accuracy (next to Splink, recordlinkage, goldenmatch and dedupe), mutations, ablation, leave-one-out.
-The specialists live in an environment of their own, as bench/similar/peers.txt says; those that are absent are
-skipped. The answers are written into bench/RESULTS-similar.md, each in place of the previous one; figures of sets and
-tools that are not named stay.
+The questions: accuracy (next to Splink, recordlinkage, goldenmatch and dedupe), mutations, ablation, incremental,
+leave-one-out. The specialists live in an environment of their own, as bench/similar/peers.txt says; those that are
+absent are skipped. The answers are written into bench/RESULTS-similar.md, each in place of the previous one; figures of
+sets and tools that are not named stay.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.similar import ablation, accuracy, leave_one_out, mutation_table, report, sets
+from bench.similar import ablation, accuracy, incremental, leave_one_out, mutation_table, report, sets
 
 RESULTS = Path(__file__).resolve().parents[1] / "RESULTS-similar.md"
 QUESTIONS: dict[str, Callable[[list[str], list[str]], str]] = {
     "accuracy": accuracy.sections,
     "mutations": lambda *_: mutation_table.sections(),
     "ablation": lambda names, _: ablation.sections(names),
+    "incremental": lambda *_: incremental.sections(),
     "leave-one-out": lambda names, _: leave_one_out.sections(names),
 }
 

@@ -52,7 +52,7 @@ def _chained() -> Iterator[None]:
         yield
 
 
-def _nothing(*_: object) -> None:
+def _nothing(*_: object, **__: object) -> None:
     return None
 
 

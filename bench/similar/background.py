@@ -46,6 +46,7 @@ _STREETS = _words(
 )
 STREET_TYPES = {"straße": "str.", "allee": "al.", "weg": "weg", "platz": "pl.", "gasse": "g."}
 LEGAL_FORMS = ("GmbH", "AG", "Ltd", "Inc.", "GmbH & Co. KG", "S.A.", "LLC", "B.V.")
+ROLES = ("info", "office", "sales", "kontakt", "einkauf", "contact", "billing", "hello")
 TRADES = _words(
     "Software Logistics Manufacturing International Services Technologies Engineering Foods Trading Systems "
     "Consulting Pharmaceuticals Textiles Machinery Packaging Electronics Solutions Partners Motors Instruments"
@@ -84,10 +85,15 @@ TYPES: Mapping[str, Mapping[str, str]] = {
     },
     "products": {"title": "product", "price": "amount"},
     "addresses": {"address": "address", "postcode": "postcode", "city": "city"},
+    "colleagues": {"name": "name", "company": "company", "email": "email", "phone": "phone", "city": "city"},
 }
 """The compared columns of each kind of record."""
 _HOUSEHOLDS = 0.15
 """The share of persons that share a surname, an address and a phone with the person before them."""
+
+
+_OF_SENIORS = "07"
+"""The phones of persons, a hundredth of all, whose surnames end in Sr."""
 
 
 class Background:
@@ -101,6 +107,8 @@ class Background:
         """Yield records of a kind without end."""
         if kind == "persons":
             yield from self._persons()
+        if kind == "colleagues":
+            yield from self._colleagues()
         maker = {"contacts": self.contact, "companies": self.company, "products": self.product}.get(kind, self.place)
         while True:
             yield maker()
@@ -148,7 +156,26 @@ class Background:
                 person = person | shared
                 person["email"] = self.email(str(person["given_name"]), str(person["surname"]))
             previous = person
-            yield person
+            is_senior = str(person["phone"]).endswith(_OF_SENIORS)
+            yield person | {"surname": f"{person['surname']} Sr."} if is_senior else person
+
+    def _colleagues(self) -> Iterator[Record]:
+        """Yield persons of companies: most have an address of their own, the others share one of a role."""
+        while True:
+            company = self.company()
+            words = str(company["name"]).lower().split()
+            domain = f"{words[0]}-{words[-2 if len(words) > 2 else -1]}{self.digits(2)}.example"
+            role = f"{self.pick(ROLES, 0.8)}@{domain}"
+            for _ in range(int(self.generator.integers(1, 5))):
+                given, surname = self.pick(GIVEN, 0.3), self.surname()
+                own = f"{given}.{surname}@{domain}".lower()
+                yield {
+                    "name": f"{given} {surname}",
+                    "company": company["name"],
+                    "email": role if self.generator.random() < 0.3 else own,
+                    "phone": company["phone"],
+                    "city": company["city"],
+                }
 
     def person(self) -> Record:
         given, surname = self.pick(GIVEN, 0.3), self.surname()

@@ -9,7 +9,15 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import date
 
-from bench.similar.background import ABBREVIATIONS, LEGAL_FORMS, NICKNAMES, STREET_TYPES, Background, Record
+from bench.similar.background import (
+    ABBREVIATIONS,
+    LEGAL_FORMS,
+    NICKNAMES,
+    ROLES,
+    STREET_TYPES,
+    Background,
+    Record,
+)
 
 Mutation = Callable[[Background, Record], Record | None]
 
@@ -210,7 +218,22 @@ def _brand_and_model(text: str) -> str:
     return f"{text.split(maxsplit=1)[0]} {_model(text)}" if _model(text) else text
 
 
+def _another_person(background: Background, record: Record) -> Record:
+    person = background.contact()
+    return record | {"name": person["name"]}
+
+
+def _at_a_role(mutation: Mutation) -> Mutation:
+    """A way for records with the mailbox of a role alone."""
+
+    def mutated(background: Background, record: Record) -> Record | None:
+        return mutation(background, record) if str(record["email"]).partition("@")[0] in ROLES else None
+
+    return mutated
+
+
 _MOVED = ("address", "postcode", "city")
+_SON = rewritten("surname", lambda text: text.replace(" Sr.", " Jr."))
 _SCRIPT = together(rewritten("given_name", in_cyrillic), rewritten("surname", in_cyrillic))
 
 MUTATIONS: Mapping[str, Mapping[str, Mutation]] = {
@@ -237,6 +260,8 @@ MUTATIONS: Mapping[str, Mapping[str, Mutation]] = {
         "date as 31.12.1999": rewritten("birth_date", written_by_day),
         "phone in another format": rewritten("phone", national),
         "e-mail at another domain": rewritten("email", at_another_domain),
+        "Sr. left out": rewritten("surname", lambda text: text.removesuffix(" Sr.")),
+        "Jr. added": rewritten("surname", lambda text: text if text.endswith("Sr.") else f"{text} Jr."),
     },
     "contacts": {
         **{f"typo in {column}": typo(column) for column in ("name", "email", "phone", "city")},
@@ -304,6 +329,15 @@ MUTATIONS: Mapping[str, Mapping[str, Mutation]] = {
             rewritten("address", scanned_digits), rewritten("postcode", scanned_digits)
         ),
     },
+    "colleagues": {
+        **{f"typo in {column}": typo(column) for column in ("name", "company", "email")},
+        "email missing": missing("email"),
+        "initial": rewritten("name", initial),
+        "typo in name, at the mailbox of a role": _at_a_role(typo("name")),
+        "initial, at the mailbox of a role": _at_a_role(rewritten("name", initial)),
+        "surname first, at the mailbox of a role": _at_a_role(rewritten("name", surname_first)),
+        "phone in another format": rewritten("phone", national),
+    },
 }
 """What is the same thing, by kind of record and name of the mutation."""
 
@@ -311,10 +345,16 @@ CONTROLS: Mapping[str, Mapping[str, Mutation]] = {
     "persons": {
         "another member of the household": _sibling,
         "another person of that name": replaced("birth_date", "email", "phone", *_MOVED),
+        "the son of that name at the address": together(_SON, replaced("birth_date", "email")),
+        "the son, birth_date and email missing": together(_SON, missing("birth_date", "email")),
     },
     "contacts": {"another person of that name": replaced("email", "phone", "city")},
     "companies": {"another company at the address": replaced("name", "phone")},
     "products": {"the next model": rewritten("title", _next_model)},
     "addresses": {"the next house": rewritten("address", _next_house)},
+    "colleagues": {
+        "another person at the same mailbox of a role": _at_a_role(_another_person),
+        "another person at the company": together(_another_person, missing("email")),
+    },
 }
 """What is not the same thing, but looks like it."""

@@ -28,6 +28,7 @@ _DIGITS = re.compile("[0-9]+")
 WILDCARDS = frozenset("*?[")
 MARKING_OPEN = ("~$", ".~lock.")
 """The beginnings of the files that Excel and LibreOffice keep beside a file that is open."""
+_OF_OURS = re.compile(r"[.].+[.]reconcile(?:-[a-z]+)*")
 LONGEST_NAME = 255  # bytes; the limit of every file system in common use
 FORMATS = {".csv": "csv", ".txt": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 FORMATS |= {".json": "json", ".xml": "camt", ".sta": "mt940", ".mt940": "mt940", ".940": "mt940"}
@@ -114,8 +115,17 @@ def _matching(source: str, root: Path, pattern: str, near: Callable[[Path], Iter
 
 
 def _globbed(root: Path, pattern: str) -> Iterator[Path]:
-    """The paths that match a pattern, without those by which office programs mark a file that is open."""
-    return (path for path in root.glob(pattern) if not path.name.startswith(MARKING_OPEN))
+    """The paths that match a pattern, without those by which office programs mark a file that is open, and ours."""
+    return (path for path in root.glob(pattern) if not _is_marker(path.name))
+
+
+def beside(path: Path, what: str = "") -> Path:
+    """The hidden file in which a cleaning keeps something beside a file: its notes, or `what`."""
+    return path.with_name(f".{path.name}.reconcile{'-' if what else ''}{what}")
+
+
+def _is_marker(name: str) -> bool:
+    return name.startswith(MARKING_OPEN) or _OF_OURS.fullmatch(name) is not None
 
 
 def patterns(names: Sequence[str], header: Callable[[str], tuple[str, ...]]) -> list[str]:

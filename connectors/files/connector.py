@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from connectors.base import DatasetSettings, SourceSettings
-from connectors.disk.paths import format_of, state
+from connectors.disk.paths import WILDCARDS, format_of, state
 from connectors.files.csv.fields import DUCKDB_LINE
 from connectors.files.preamble import SkipTo
 
@@ -89,6 +89,26 @@ class FilesConnector:
         from connectors.files.source import FilesSource  # noqa: PLC0415 - see above
 
         return FilesSource(name, settings, directory)
+
+    @staticmethod
+    def obstacle(settings: FilesSettings | None, dataset: FilesDataset) -> str | None:
+        """The reason why no record of the dataset can ever be changed; see connectors.target.Cleanable."""
+        del settings
+        path = Path(dataset.path)
+        if not WILDCARDS.isdisjoint(dataset.path):
+            return "its `path` is a pattern, and only one file with a fixed name can be changed"
+        if path.suffix == ".gz":
+            return "it is compressed, and only plain CSV files can be changed"
+        if (dataset.format or format_of(path)) not in ("csv", "tsv"):
+            return "of files, only CSV and TSV can be changed"
+        settings_of_others = {"fill": dataset.fill, "partitions": dataset.partitions}
+        name = next((name for name, value in settings_of_others.items() if value), None)
+        return None if name is None else f"`{name}` gives its records values that are not in their lines"
+
+    @staticmethod
+    def file(settings: FilesSettings, root: Path) -> Path | None:
+        del settings, root
+        return None
 
     @staticmethod
     def of_file(path: Path) -> Mapping[str, Any] | None:

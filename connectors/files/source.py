@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from connectors.base import Declaration, DuckScan, Scan, UnreadableCells
 from connectors.coerce import Coercion
 from connectors.declared import Declared, Notation, declared
+from connectors.disk.changing import ChangingFiles
 from connectors.disk.opened_file import digest, make_room, open_beneath
 from connectors.disk.paths import folder_columns, format_of, listed, matching, patterns, refuse_other_folders
 from connectors.errors import ColumnMissing, ConnectorError, HeadersDiffer, TypesDiffer
@@ -37,18 +38,25 @@ from connectors.files.parquet import ParquetFile
 from connectors.files.tables import refuse_tables, without_tables
 from connectors.filled import confirm_columns, filled
 
+if TYPE_CHECKING:
+    from connectors.files.csv.target import CsvTarget
+
 ROWS = 65_536
 FILE: pa.Field[Any] = pa.field("_file", pa.string(), nullable=False)
 ROW: pa.Field[Any] = pa.field("_row", pa.int64(), nullable=False)
 PLACES = pa.schema([FILE, ROW])
 
 
-class FilesSource(FilesConnector):
-    """Files below one directory. Reads never change them; copies are temporary."""
+class FilesSource(FilesConnector, ChangingFiles["CsvTarget"]):
+    """Files below one directory. Reads never change them; copies are temporary.
+
+    It is also a `connectors.target.Target` of its CSV files: see `connectors.disk.cleaning`.
+    """
 
     def __init__(self, name: str, settings: FilesSettings, directory: Path) -> None:
         super().__init__(name, settings, directory)
         self._opening = Opening(name, settings.max_unpacked)
+        self._read_by: dict[str, FilesDataset] = {}
 
     def datasets(self) -> Sequence[str]:
         return listed(self.name, self.root)
@@ -154,6 +162,11 @@ class FilesSource(FilesConnector):
         """Forget prepared files. An open scan keeps its files until it is closed."""
         self._opening.close()
 
+    def _new_target(self) -> CsvTarget:
+        from connectors.files.csv.target import CsvTarget  # noqa: PLC0415 - a process that only reads saves its time
+
+        return CsvTarget(self.name, self.root, self._read_by)
+
     def _opened(self, dataset: FilesDataset) -> _Opened:
         files = self._files(dataset)
         skipped([file.left_out for file in files if not isinstance(file, ParquetFile)])
@@ -182,6 +195,7 @@ class FilesSource(FilesConnector):
 
     def _paths(self, dataset: FilesDataset) -> list[Path]:
         """The files of a dataset. Raises FileRefused for those of a table of a lake."""
+        self._read_by[dataset.path] = dataset
         paths = matching(self.name, self.root, [dataset.path])
         refuse_tables(self.root, (path for path in paths if (dataset.format or format_of(path)) == "parquet"))
         return paths

@@ -28,10 +28,10 @@ import sqlalchemy as sa
 from sqlalchemy.sql.elements import quoted_name
 
 from connectors.base import Changes, Declaration, Scan, Snapshot
+from connectors.changing import Changing
 from connectors.errors import DatasetMissing
 from connectors.sql.address import Deadline, engine, parsed, where
 from connectors.sql.changes.opening import changes, untracked
-from connectors.sql.changing import Changing
 from connectors.sql.columns import Base, SqlColumn, columns, unfit_in_sqlite
 from connectors.sql.connector import SqlConnector
 from connectors.sql.declaring import unique_keys, without_ours
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from connectors.sql.cleaning.database import SqlTarget
 
 
-class SqlSource(SqlConnector, Changing):
+class SqlSource(SqlConnector, Changing["SqlTarget"]):
     """Tables and queries of one database. Creating it does not connect; connections live as long as a read.
 
     It is also a `connectors.target.Target`; changes use other connections: `connectors.sql.cleaning.database`. With a

@@ -228,17 +228,16 @@ Bound = Mapping[str, Any] | tuple[Any, ...]
 def raw(statement: sa.Executable, dialect: sa.Dialect) -> tuple[str, Bound]:
     """The statement and parameters in the driver's form, so that SQLAlchemy does not convert the answer's values."""
     clause: Any = statement
-    compiled = clause.compile(dialect=dialect, compile_kwargs={"render_postcompile": True})
-    values = compiled.construct_params()
-    ready = {}
-    for bind, name in compiled.bind_names.items():
-        if name in values:
-            process = _processor(bind, dialect)
-            ready[name] = process(values[name]) if process and values[name] is not None else values[name]
-    ready = {**values, **ready}
-    if compiled.positional:
-        return str(compiled), tuple(ready[name] for name in compiled.positiontup or ())
-    return str(compiled), ready
+    compiled = clause.compile(dialect=dialect)
+    state = compiled.construct_expanded_state()
+    processors = {name: _processor(bind, dialect) for bind, name in compiled.bind_names.items()} | state.processors
+    ready = {
+        name: process(value) if value is not None and (process := processors.get(name)) else value
+        for name, value in state.parameters.items()
+    }
+    if state.positiontup is not None:
+        return state.statement, tuple(ready[name] for name in state.positiontup)
+    return state.statement, ready
 
 
 def _processor(bind: sa.BindParameter[Any], dialect: sa.Dialect) -> Callable[[Any], Any] | None:

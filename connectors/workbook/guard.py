@@ -6,10 +6,9 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, BinaryIO, Protocol
 from xml.parsers import expat
 
-from connectors.disk.opened_file import OpenedFile
 from connectors.errors import FileRefused, FileUnreadable
 
 BEFORE_OLE = (b"\x09\x00\x04\x00", b"\x09\x02\x06\x00", b"\x09\x04\x06\x00", b"\x09\x08\x06\x00", b"\x09\x08\x08\x00")
@@ -30,6 +29,18 @@ PICTURES = (".svg", ".emf", ".wmf", ".png", ".jpg", ".jpeg", ".gif")
 """Drawings may declare a document type; they are never read."""
 
 
+class WorkbookFile(Protocol):
+    """A file to check: its name, its bytes from the beginning, and how many there are."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def size(self) -> int: ...
+
+    def bytes(self) -> BinaryIO: ...
+
+
 @dataclass(frozen=True)
 class WorkbookLimits:
     """The bytes a workbook may unpack to, and the bytes of memory and seconds of processor time to read it.
@@ -48,7 +59,7 @@ class WorkbookLimits:
         return cells, min(self.unpacked, CHARACTERS * cells)
 
 
-def kind_of(file: OpenedFile, limits: WorkbookLimits) -> str:
+def kind_of(file: WorkbookFile, limits: WorkbookLimits) -> str:
     """xlsx, ods or xls, by content. Raises FileUnreadable or FileRefused: locked, cut, renamed, too large."""
     name = file.name
     with file.bytes() as content:
@@ -91,7 +102,7 @@ def _other_kind(start: bytes) -> tuple[str, str]:
     return mistake, "save it as .xlsx; CSV files belong to a source of type files"
 
 
-def _old(name: str, file: OpenedFile) -> str:
+def _old(name: str, file: WorkbookFile) -> str:
     with file.bytes() as content:
         if ENCRYPTED in content.read(SMALL):
             raise FileUnreadable(name, *LOCKED)

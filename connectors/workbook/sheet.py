@@ -41,8 +41,8 @@ class Sheet:
     """An Arrow file of `_row`, =NAME columns, and !NAME columns that mark error cells; `parts` says where each begins.
 
     If a dataset may have `several` sheets of a workbook, it has `_sheet`, and places name the sheet. `columns` are the
-    names. `rounded` has, for each column, the number of rounded cells and the place of the first one. `repeated` are
-    the names that come from the same text of the `header`.
+    names, `positions` their places in the first sheet, counted from 0. `rounded` has, for each column, the number of
+    rounded cells and the place of the first one. `repeated` are the names that come from the same text of the `header`.
     """
 
     path: Path
@@ -52,6 +52,7 @@ class Sheet:
     header: SheetRow
     repeated: Sequence[Sequence[str]]
     several: bool
+    positions: Sequence[int] = ()
 
     def described(self, kinds: Mapping[str, Declared], notation: Notation) -> pa.Schema:
         """The columns of a scan. Raises ColumnMissing."""
@@ -67,6 +68,18 @@ class Sheet:
                 raise ColumnMissing(self.parts[0].file, column, raw.names)
         reading = _Reading(self, pa.schema([raw.field(column) for column in columns]), all_kinds, notation)
         return Scan(pa.RecordBatchReader.from_batches(reading.coercion.schema, reading.batches()), reading.problems)
+
+    def whole(self, kinds: Mapping[str, Declared], notation: Notation) -> pa.Table:
+        """All columns of all records, also of those with errors, which are null here. Raises ColumnMissing."""
+        raw, all_kinds = self._raw(kinds)
+        reading = _Reading(self, raw, all_kinds, notation, are_failed_kept=True)
+        return pa.Table.from_batches(reading.batches(), reading.coercion.schema)
+
+    def stored(self) -> pa.Table:
+        """All columns of all records as the cells hold them, in the one type of each column."""
+        with pa.memory_map(str(self.path)) as file:
+            table = pa.ipc.open_file(file).read_all()
+        return pa.table({name: table.column(f"={name}") for name in self.columns})
 
     def warnings(self, columns: Sequence[str] | None) -> tuple[UnreadableCells, ...]:
         """Warnings for readers of these columns, or of any."""
@@ -121,12 +134,16 @@ class Sheet:
 
 @dataclass
 class _Reading:
-    """One pass over sheets; `failed` counts error cells by column, with the place of the first one."""
+    """One pass over sheets; `failed` counts error cells by column, with the place of the first one.
+
+    Records with error cells are left out, or kept with null.
+    """
 
     sheet: Sheet
     chosen: pa.Schema
     kinds: Mapping[str, Declared]
     notation: Notation
+    are_failed_kept: bool = False
     failed: dict[str, tuple[int, SheetRow]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -136,7 +153,7 @@ class _Reading:
         names = [f"{mark}{name}" for name in self.chosen.names for mark in "=!"]
         try:
             for batch in self.sheet.read(names):
-                complete = _without_failed(batch, self.chosen.names, self.failed)
+                complete = batch if self.are_failed_kept else _without_failed(batch, self.chosen.names, self.failed)
                 for start in range(0, complete.num_rows, ROWS):
                     yield self._batch(complete.slice(start, ROWS))
         finally:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from connectors.base import DatasetSettings, Declaration, Scan, SourceSettings, UnreadableCells
-from connectors.declared import Declared, Notation, declared
+from connectors.disk.changing import ChangingFiles
 from connectors.disk.opened_file import OpenedFile, digest, make_room, open_beneath
 from connectors.disk.paths import MARKING_OPEN, is_pattern, matching, patterns, rooted, state
 from connectors.disk.scratch import Scratch
@@ -32,16 +32,20 @@ from connectors.underway import Read, Underway
 from connectors.workbook import isolated
 from connectors.workbook.blocks import BEGUN
 from connectors.workbook.declaring import ends, header_row, totals
+from connectors.workbook.forms import kinds_of, notation_of, text_forms
 from connectors.workbook.guard import WorkbookLimits, kind_of
 from connectors.workbook.refusals import refusal
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from connectors.workbook.cleaning.target import WorkbookTarget
     from connectors.workbook.sheet import Sheet
 
 ALL = "all"
 SUFFIXES = (".xlsx", ".xlsm", ".ods", ".xls")
+CHANGING = (".xlsx", ".xlsm")
+"""The kinds of workbooks whose records can be changed."""
 WAITING = 4
 """The factor from a reader's processor time to its allowed time, on a busy machine."""
 
@@ -95,21 +99,25 @@ class WorkbookDataset(DatasetSettings):
         return sheet is not None and (not isinstance(sheet, str) or sheet == ALL or bool(set(sheet) & set("*?[")))
 
 
-class WorkbookSource:
-    """The sheets of workbooks. Reads never change them; they may be open in another program."""
+class WorkbookSource(ChangingFiles["WorkbookTarget"]):
+    """The sheets of workbooks. Reads never change them; they may be open in another program.
+
+    It is also a `connectors.target.Target` of one .xlsx or .xlsm workbook: see `connectors.workbook.cleaning`.
+    """
 
     Settings: ClassVar[type[SourceSettings]] = WorkbookSettings
     Dataset: ClassVar[type[DatasetSettings]] = WorkbookDataset
 
     def __init__(self, name: str, settings: WorkbookSettings, directory: Path) -> None:
         self.name = name
-        self._directory = directory
+        self._directory, self._settings = directory, settings
         self._paths = [settings.path] if isinstance(settings.path, str) else settings.path
         self._limits = WorkbookLimits(
             settings.max_unpacked, settings.max_memory, settings.max_seconds, settings.max_repeated
         )
         self._scratch: Scratch | None = None
         self._read: dict[str, Sheet] = {}
+        self._read_by: dict[str, WorkbookDataset] = {}
         self._current: tuple[str, subprocess.Popen[str], Read] | None = None
         self._underway = Underway()
 
@@ -122,6 +130,23 @@ class WorkbookSource:
     def of_file(path: Path) -> Mapping[str, Any] | None:
         is_workbook = path.suffix.lower() in SUFFIXES and (path.is_file() or is_pattern(path))
         return {"type": "workbook", "path": str(path)} if is_workbook else None
+
+    @staticmethod
+    def obstacle(settings: WorkbookSettings | None, dataset: WorkbookDataset) -> str | None:
+        """The reason why no record of the dataset can ever be changed; see connectors.target.Cleanable."""
+        path = "" if settings is None else settings.path
+        if not isinstance(path, str) or is_pattern(Path(path)):
+            return "its source may have several workbooks, and only one with a fixed name can be changed"
+        if settings is not None and Path(path).suffix.lower() not in CHANGING:
+            return "of workbooks, only .xlsx and .xlsm can be changed; save it as one of these"
+        if dataset.is_several:
+            return "its `sheet` may name several sheets, and only one with a fixed name can be changed"
+        return "`fill` gives its records values that are not in their cells" if dataset.fill else None
+
+    @staticmethod
+    def file(settings: WorkbookSettings, root: Path) -> Path | None:
+        del settings, root
+        return None
 
     def candidates(self) -> Sequence[str]:
         """Sheets that every workbook has, else all sheets of all workbooks as one dataset.
@@ -161,10 +186,10 @@ class WorkbookSource:
             self._start(order, files, key)
 
     def describe(self, dataset: WorkbookDataset) -> pa.Schema:
-        return self._sheet(dataset).described(_kinds(dataset), _notation(dataset))
+        return self._sheet(dataset).described(kinds_of(dataset), notation_of(dataset))
 
     def scan(self, dataset: WorkbookDataset, columns: Sequence[str]) -> Scan:
-        return self._sheet(dataset).scan(columns, _kinds(dataset), _notation(dataset))
+        return self._sheet(dataset).scan(columns, kinds_of(dataset), notation_of(dataset))
 
     def warnings(self, dataset: WorkbookDataset, columns: Sequence[str] | None) -> tuple[UnreadableCells, ...]:
         return self._sheet(dataset).warnings(columns)
@@ -188,6 +213,15 @@ class WorkbookSource:
             self._scratch.close()
             self._scratch = None
 
+    def _new_target(self) -> WorkbookTarget:
+        from connectors.workbook.cleaning.target import WorkbookTarget  # noqa: PLC0415 - only a cleaning needs it
+
+        return WorkbookTarget(self.name, self._settings, self._directory, self._read_by)
+
+    def sheet(self, dataset: WorkbookDataset) -> Sheet:
+        """The sheet as it is read once for all that ask. Raises a ConnectorError."""
+        return self._sheet(dataset)
+
     def _sheet(self, dataset: WorkbookDataset) -> Sheet:
         key, order, files = self._order(dataset)
         if key not in self._read:
@@ -207,12 +241,14 @@ class WorkbookSource:
                 header,
                 tuple(answer["repeated"]),
                 dataset.is_several,
+                tuple(answer["positions"]),
             )
+            if not dataset.is_several:
+                self._read_by[answer["parts"][0][1]] = dataset
         return self._read[key]
 
     def _order(self, dataset: WorkbookDataset) -> tuple[str, dict[str, Any], list[OpenedFile]]:
         """A key that is unique for the order and the state of the files; the order; the files."""
-        text_forms = {name: _text_form(kind, _notation(dataset).mark) for name, kind in _kinds(dataset).items()}
         names = [dataset.sheet] if isinstance(dataset.sheet, str) else dataset.sheet
         order = {
             "list": False,
@@ -223,7 +259,7 @@ class WorkbookSource:
             "skip_footer": dataset.skip_footer,
             "fill": dataset.fill,
             "nulls": dataset.null_values,
-            "text_forms": text_forms,
+            "text_forms": text_forms(dataset),
         }
         files = self._files()
         key = json.dumps([order, *([file.name, *file.stamp] for file in files)])
@@ -348,23 +384,3 @@ def _workbooks(folder: Path) -> list[Path]:
     """Files that may be workbooks directly in the folder, for near names."""
     paths = (path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and path.is_file())
     return sorted(path for path in paths if not path.name.startswith(MARKING_OPEN))
-
-
-def _kinds(dataset: WorkbookDataset) -> dict[str, Declared]:
-    return {name: declared(name, word) for name, word in dataset.columns.items()}
-
-
-def _notation(dataset: WorkbookDataset) -> Notation:
-    return Notation(dataset.decimal, dataset.null_values, dataset.timezone)
-
-
-def _text_form(kind: Declared, mark: str) -> dict[str, Any]:
-    """The form of the cells of a declared column with mixed kinds, so that its text can be read as declared."""
-    number = kind.word in ("integer", "decimal", "float") or kind.epoch is not None
-    form = kind.formats[0] if kind.formats and "%z" not in kind.formats[0] else None
-    return {
-        "force": kind.word == "text",
-        "approximate": kind.word == "float",
-        "mark": mark if number else ".",
-        "form": form,
-    }

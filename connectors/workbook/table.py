@@ -63,7 +63,8 @@ def _not_empty(tables: list[Table]) -> list[Table]:
 def write(order: Mapping[str, Any], tables: Sequence[Table], *, are_pure: bool = False) -> dict[str, Any]:
     """Write `_row`, =NAME columns, and !NAME columns that mark error cells.
 
-    Each column has one type over all sheets. Returns the names, the renamed repeated ones, the place of the first
+    Each column has one type over all sheets. Returns the names with their places in the first sheet, counted from 0,
+    the renamed repeated ones, the place of the first
     header, the rounded cells, and the file, name and number of records of each sheet. Raises NotInWorkbook, and
     NeedsCellReader for typed sheets that hold different kinds of cells.
     """
@@ -88,6 +89,7 @@ def write(order: Mapping[str, Any], tables: Sequence[Table], *, are_pure: bool =
         writer.write_table(pa.Table.from_arrays(arrays, schema=schema), BATCH)
     return {
         "columns": list(columns),
+        "positions": [first.position(name) for name in columns],
         "repeated": first.repeated,
         "header": (*first.sheet, first.row),
         "rounded": rounded,
@@ -233,6 +235,9 @@ class Table:
             if before:
                 column.add([None] * before)
             self._columns.append(column)
+
+    def position(self, name: str) -> int:
+        return self._unique_names.index(name)
 
     def columns(self) -> dict[str, tuple[ColumnOfCells, set[int]]]:
         """The columns by name, filled down, with the positions of errors. They are complete: nothing may be added."""

@@ -97,7 +97,7 @@ def clean(rule: Rule, detected: RuleResult, tools: Cleaner) -> CleaningResult:
         try:
             _Proposer(rule, dataset, detected.scanned_of.get(dataset.name, detected.scanned), tools, proposals).run()
         except TargetRefused as error:
-            proposals.stopped = str(error)
+            proposals.stopped, proposals.refused = str(error), True
         except ConnectorError as error:
             proposals.stopped, proposals.held_up = str(error), True
             with tools.begin() as tx:

@@ -380,8 +380,8 @@ def _load(tools: executor.ExecutionContext, names: Sequence[str]) -> Iterator[St
 
 
 def withdrawing(finding: str) -> str:
-    """Tell how to withdraw a waiting undo."""
-    return f"`reconcile reject {finding}` withdraws it"
+    """Tell how to try a waiting undo now, and how to withdraw it."""
+    return f"`reconcile retry {finding}` tries it now, `reconcile reject {finding}` withdraws it"
 
 
 def _images(plan: StoredPlan) -> images.Images:

@@ -39,7 +39,7 @@ from reconcile.cli import (
     triggering,
     users,
 )
-from reconcile.cli.meant import CommandGroup
+from reconcile.cli.meant import CommandGroup, RootGroup
 from reconcile.cli.output import Output
 
 _SETTINGS: Mapping[str, Any] = {
@@ -139,7 +139,7 @@ def _built(info: CommandInfo | TyperInfo) -> Any:
 
 
 def _program() -> Any:
-    root = typer.Typer(**_SETTINGS, cls=CommandGroup)
+    root = typer.Typer(**_SETTINGS, cls=RootGroup)
     root.callback()(_options)
     group: Any = typer.main.get_command(root)
     group.commands = _Commands()

@@ -97,6 +97,20 @@ def findings(
     at_most: Annotated[
         str | None, typer.Option("--at-most", help="At most this amount at risk.", metavar="AMOUNT")
     ] = None,
+    probable_at_least: Annotated[
+        str | None,
+        typer.Option(
+            "--probable-at-least",
+            help="At least so probable that all records are the same, like 90%.",
+            metavar="PERCENT",
+        ),
+    ] = None,
+    probable_at_most: Annotated[
+        str | None, typer.Option("--probable-at-most", help="At most so probable.", metavar="PERCENT")
+    ] = None,
+    by_probability: Annotated[
+        bool, typer.Option("--by-probability", help="Only findings with a probability, the least probable first.")
+    ] = False,
     limit: Annotated[
         int | None, typer.Option("--limit", help="At most this many; 50 by default.", min=1, metavar="N")
     ] = None,
@@ -111,7 +125,8 @@ def findings(
     maximum = None if every else limit or _USUAL
     if uncertain:
         others = (state, severity, search, where, form, owner, assigned_to, older_than, since, at_least, at_most)
-        list_uncertain(out, config, rule or (), maximum, show=show, others=others)
+        probable = (probable_at_least, probable_at_most, by_probability or None)
+        list_uncertain(out, config, rule or (), maximum, show=show, others=(*others, *probable))
         return
     from notifications.wording.words import plural
     from reconcile.cli.opening import load_for_state
@@ -132,6 +147,9 @@ def findings(
         older_than=people.length(older_than, "--older-than"),
         at_least=_amount(at_least, "--at-least"),
         at_most=_amount(at_most, "--at-most"),
+        probable_at_least=_probability(probable_at_least, "--probable-at-least"),
+        probable_at_most=_probability(probable_at_most, "--probable-at-most"),
+        by_probability=by_probability,
     )
     with load_for_state(config) as application:
         for name in rule or ():
@@ -208,16 +226,28 @@ def _amount(text: str | None, option: str) -> Decimal | None:
         raise typer.BadParameter(str(error), param_hint=option) from error
 
 
+def _probability(text: str | None, option: str) -> Decimal | None:
+    """Return the probability of an option; raises BadParameter."""
+    from reconcile.views.filters import probability_of
+
+    try:
+        return None if text is None else probability_of(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from error
+
+
 def _list(out: Output, views: Sequence[FindingView]) -> None:
-    """Print a line per finding, with its form unless all are duplicates, and with approvals if any were given."""
+    """Print a line per finding; its form unless all are duplicates, probabilities and approvals if any has them."""
     headings, rows = ["id", "severity", "rule", "state", "key", "records", "at risk", "since"], list(map(_row, views))
-    if not all(view.is_duplicate for view in views):
-        headings.append("form")
-        rows = [(*row, view.form) for row, view in zip(rows, views, strict=True)]
-    given = [view.approvals.count if view.approvals and view.approvals.by else "" for view in views]
-    if any(given):
-        headings.append("approvals")
-        rows = [(*row, count) for row, count in zip(rows, given, strict=True)]
+    optional = {
+        "form": [view.form for view in views] if not all(view.is_duplicate for view in views) else [],
+        "probability": [view.probability for view in views],
+        "approvals": [view.approvals.count if view.approvals and view.approvals.by else "" for view in views],
+    }
+    for heading, cells in optional.items():
+        if any(cells):
+            headings.append(heading)
+            rows = [(*row, cell) for row, cell in zip(rows, cells, strict=True)]
     out.table(headings, rows, right=(5, 6), spare=("since", "records"))
     if any(view.is_masked for view in views):
         out.note(HIDDEN)
@@ -255,6 +285,8 @@ def show(
     _tell_history(view, out, None if history else _EVENTS)
     if view.is_masked:
         out.note(HIDDEN)
+    if view.doubt:
+        out.note(view.doubt)
     if view.next_step:
         out.note(f"Next: {view.next_step}")
 
@@ -265,7 +297,8 @@ def _tell_finding(view: FindingDetail, out: Output) -> None:
 
     risk = f", {view.at_risk} {view.risk}" if view.at_risk else ""
     records = words.plural(view.records, "record", "records")
-    out.wrapped(f"{view.id}  {view.severity}  {view.rule}  {words.state(view.state)}  {records}{risk}")
+    probability = f", {view.probability} probable" if view.probability else ""
+    out.wrapped(f"{view.id}  {view.severity}  {view.rule}  {words.state(view.state)}  {records}{probability}{risk}")
     if not view.is_duplicate:
         out.wrapped(f"{view.form}: {view.reason}" if view.reason else view.form)
     if view.why is not None:

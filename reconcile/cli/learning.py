@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -89,14 +90,16 @@ def _write(path: Path, text: str) -> bool:
     """Write the file unless it has this text already, and return whether it was written. Raises Failed."""
     from reconcile.errors import Failed
 
+    draft = path.with_name(f"{path.name}.new")
     try:
-        if path.exists() and path.read_text(encoding="utf-8") == text:
+        if path.exists() and path.read_bytes() == text.encode():
             return False
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f"{path.name}.new")
         draft.write_text(text, encoding="utf-8")
         draft.replace(path)  # whoever reads the configuration meanwhile sees the whole file
     except OSError as error:
+        with suppress(OSError):  # where nothing can be written, there is none
+            draft.unlink(missing_ok=True)
         reason = (error.strerror or type(error).__name__).lower()
         raise Failed(f"{path} cannot be written: {reason}; nothing was changed") from error
     return True

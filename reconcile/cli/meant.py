@@ -83,5 +83,14 @@ class CommandGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
+class RootGroup(CommandGroup):
+    """All commands, which the help lists by purpose."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        from reconcile.cli.panels import format_commands
+
+        format_commands(self, ctx, formatter)
+
+
 def _no_type(ctx: Any) -> None:  # noqa: ARG001 - replaces a method of typer
     return None

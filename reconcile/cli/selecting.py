@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -134,33 +134,48 @@ def decide_about(
         application.require("rule", name, tuple(application.project.rules))
     decisions = application.decisions_of(person())
     requests = confirmed_by(out, confirmed, lambda number: selected(decisions, wanted.decision, selection, number))
+    is_executed = wanted.decision == "approve" and not wanted.later
+    together = is_executed and decisions.executes_together([request.about for request in requests])
 
     def act(request: DecisionRequest) -> DecisionResult:
         shown = replace(wanted, finding=request.finding, version=request.version, plan=request.plan)
-        return decisions.decide(shown)
+        return decisions.decide(replace(shown, later=shown.later or together))
 
-    return carry_out(out, requests, act)
+    return carry_out(out, requests, act, decisions.execute if together else None)
 
 
-def carry_out(out: Output, requests: list[DecisionRequest], act: Callable[[DecisionRequest], DecisionResult]) -> int:
-    """Decide about each finding and print what became of it; return the exit code."""
-    from reconcile.decisions.many import DecisionResults, decide_each
+def carry_out(
+    out: Output,
+    requests: list[DecisionRequest],
+    act: Callable[[DecisionRequest], DecisionResult],
+    execute: Callable[[Sequence[str]], Iterable[DecisionResult]] | None = None,
+) -> int:
+    """Decide about each finding and print what became of it; return the exit code. `execute` as in `decide_each`."""
+    from reconcile.decisions.many import DecisionResults, decide_each, reason_of
 
     def act_unless_interrupted(request: DecisionRequest) -> DecisionResult:
         signals.leave()
         return act(request)
 
     done = []
-    for result in decide_each(requests, act_unless_interrupted):
+    told = set[str]()
+    for result in decide_each(requests, act_unless_interrupted, execute):
         done.append(result)
-        if not out.json:  # at once, so that an interrupted command has told what it did
+        reason = result.sentence if result.status != "not_done" else reason_of(result)
+        if not out.json and reason not in told:  # at once, so that an interrupted command has told what it did
+            told.add(reason)
             out.say(result.sentence)
     results = DecisionResults(tuple(done))
     if out.json:
         out.emit(results.to_json())
     else:
+        for group in results.refusals:
+            if group.others:
+                out.say(group.more)
         out.say(results.summary)
-    return exits.REFUSED if results.not_done else exits.DONE
+    if results.not_done:
+        return exits.REFUSED
+    return exits.FAILED if any(result.held_up for result in done) else exits.DONE
 
 
 def confirmed_by(

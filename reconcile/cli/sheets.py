@@ -93,10 +93,15 @@ def decide(
             raise typer.Exit(_foresee(application, out, sheet))
         requests = confirmed_by(out, confirm, sheet.confirm)
 
-        def act(request: DecisionRequest) -> DecisionResult:
-            return deciding.carry_out(application, person(), sheet.decisions[request.about], later=later)
+        decisions = application.decisions_of(person())
+        approved = [request.about for request in requests if request.decision == "approve"]
+        together = not later and decisions.executes_together(approved)
 
-        code = carry_out(out, requests, act)
+        def act(request: DecisionRequest) -> DecisionResult:
+            returned_decision = sheet.decisions[request.about]
+            return deciding.carry_out(application, person(), returned_decision, later=later or together)
+
+        code = carry_out(out, requests, act, decisions.execute if together else None)
         application.anchor()
     raise typer.Exit(code)
 

@@ -49,9 +49,9 @@ _CONDITIONS = """\
   rule in ('twins', 'double-charge') and assigned_to is null
 
 Names: the columns of the key, and rule, state, form, records, money,
-first_seen, assigned_to, and currencies such as EUR. If the key has a column
-`state`, write `key_state`. Key values are normalised, as `reconcile findings`
-lists them: write 'adler' if a record has Adler.
+probability, first_seen, assigned_to, and currencies such as EUR. If the key
+has a column `state`, write `key_state`. Write key values as `reconcile
+findings` lists them: 'adler', not Adler, where the rule normalises the key.
 
 Comparison   =  <>  <  <=  >  >=   in (1, 2)   between 1 and 5
              like 'INV-%'   is null   is not null

@@ -98,3 +98,4 @@ class LinkEntry(Strict):
         min_length=1, description="The columns there that refer to a record."
     )
     to: Names = Field(default=(), description="The columns here that they refer to; default: the dataset's id.")
+    id: Names = Field(default=(), description="The columns there that identify a row, for sheets of a workbook.")

@@ -81,7 +81,7 @@ class Sections:
         contents: dict[str, MapNode] = {}
         for setting in settings:
             node = entries[setting].node if setting in entries else None
-            if isinstance(node, ScalarNode) and node.text:
+            if isinstance(node, ScalarNode) and node.text is not None:
                 content = _content(node, setting, self)
                 if content is None:
                     return False
@@ -213,13 +213,22 @@ def _add_main(main: MapNode, gathered: Sections) -> None:
     _add(main, gathered, included=False)
 
 
+def _instead_of(file: Path) -> str:
+    """Tell what to do without this file; one with an ending that editors or habits give it is named."""
+    names = (file.with_suffix(".yml").name, f"{file.name}.txt")
+    for name in names:
+        if file.suffix == ".yaml" and file.with_name(name).is_file():
+            return f"rename `{name}` to `{file.name}`"
+    return "`reconcile init` writes one, `-c` names another"
+
+
 def _file(file: Path, shown: str, gathered: Sections, resolver: Resolver) -> MapNode | None:
     """Return the tree of one file; report the mistake and return None if it cannot be read."""
     start = Position(shown, 1, 1)
     try:
         document = read(file, shown)
     except FileNotFoundError:
-        gathered.tell(start, "file not found; `reconcile init` writes one, `-c` names another")
+        gathered.tell(start, f"file not found; {_instead_of(file)}")
         gathered.whole = False
         return None
     except OSError as error:

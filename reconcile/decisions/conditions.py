@@ -23,6 +23,7 @@ _OF_FINDINGS: Mapping[str, Type] = {
     "assigned_to": Type.TEXT,
     "records": Type.INTEGER,
     "money": Type.DECIMAL,
+    "probability": Type.DECIMAL,
     "first_seen": Type.INSTANT,
 }
 _TYPES: Mapping[type, Type] = {

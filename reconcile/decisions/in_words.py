@@ -52,9 +52,14 @@ def executed(plan: StoredPlan, tally: ExecutionResult, *, for_a_person: bool) ->
         return f"The undo of {plan.finding} waits: {reason.rstrip('.')}. {undo.withdrawing(plan.finding)}", False
     if not reason and plan.state in (PlanState.CLAIMED, PlanState.SENT):
         return f"{plan.finding} is approved, and another process is cleaning it", True
-    sentence = f"{plan.finding} is approved and waits: {(reason or 'another process is working on it').rstrip('.')}"
-    has_next = plan.attempts > 0 and not for_a_person
-    return f"{sentence}. The next attempt is at {utc_second(plan.next_at)}" if has_next else sentence, False
+    return _waiting(plan, reason or "another process is working on it", for_a_person=for_a_person), False
+
+
+def _waiting(plan: StoredPlan, reason: str, *, for_a_person: bool) -> str:
+    sentence = f"{plan.finding} is approved and waits: {reason.rstrip('.')}"
+    if for_a_person:
+        return f"{sentence}. Then run `reconcile retry {plan.finding}`"
+    return f"{sentence}. The next attempt is at {utc_second(plan.next_at)}" if plan.attempts > 0 else sentence
 
 
 def utc_second(at: dt.datetime) -> str:
@@ -67,12 +72,18 @@ def quarantined_to_json(plan: StoredPlan) -> JsonObject:
     return {"plan": plan.id} | {name: getattr(plan, name) for name in names}
 
 
+def approved(result: DecisionResult) -> str:
+    """Return what the finding is by an approval."""
+    is_first = result.state is PlanState.AWAITING
+    state = "approved by the first of two people" if is_first else "approved"
+    return f"{state}, and waiting" if result.held_up else state
+
+
 def became(request: DecisionRequest, result: DecisionResult) -> str:
     """Return what the finding is by a decision, as in "12 findings dismissed"."""
     match request.decision:
         case "approve":
-            is_first = result.state is PlanState.AWAITING
-            state = "approved by the first of two people" if is_first else "approved"
+            return approved(result)
         case "assign":
             state = f"assigned to {request.to or 'nobody'}"
         case "keep":

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from reconcile.decisions.refusals import PairUnknown, RecordNotKnown, SameRecordTwice
 from reconcile.findings.identity import beginning, dataset_of, id_of, public
-from reconcile.store import Transaction, pair_records, uncertain_pairs
+from reconcile.store import Transaction, listed_pairs, pair_records, uncertain_pairs
 from rules.kinds.base import Rule
 from rules.values import Value
 from rules.values.compact import encoder
@@ -29,12 +29,12 @@ class KnownPair:
     name: str
 
 
-def of_uncertain(tx: Transaction, rule: Rule, pair: str) -> KnownPair:
-    """Return an uncertain pair by its id. It is not named by its records, whose ids a person may not see.
+def listed_pair(tx: Transaction, rule: Rule, pair: str) -> KnownPair:
+    """Return a listed pair by its id. It is not named by its records, whose ids a person may not see.
 
     Raises PairUnknown.
     """
-    stored = uncertain_pairs.get(tx, pair)
+    stored = listed_pairs.get(tx, pair)
     if stored is None or stored.rule != rule.name:
         raise PairUnknown(rule.name)
     return KnownPair(stored.records, stored.values, UNNAMED)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +11,7 @@ from connectors.errors import ConnectorError
 from notifications.wording.words import plural
 from reconcile.decisions.request import DecisionRequest, DecisionResult
 from reconcile.errors import Failed, Refused, Wrong
+from reconcile.findings.states import PlanState
 
 _STATUSES = {"decided": "decided", "unchanged": "unchanged", "not_done": "not done"}
 _NAMED = 5
@@ -27,6 +29,23 @@ class OutcomeGroup:
 
 
 @dataclass(frozen=True)
+class RefusalGroup:
+    """Findings that were not decided for the same reason: the sentence about the first, and the others."""
+
+    finding: str
+    sentence: str
+    others: tuple[str, ...]
+
+    @property
+    def more(self) -> str:
+        """The others in words; empty without any."""
+        named = ", ".join(self.others[:_NAMED])
+        rest = f" and {len(self.others) - _NAMED:,} more" if len(self.others) > _NAMED else ""
+        findings = plural(len(self.others), "more finding", "more findings")
+        return f"{findings} not done for the same reason as {self.finding}: {named}{rest}." if self.others else ""
+
+
+@dataclass(frozen=True)
 class DecisionResults:
     """The results of many decisions."""
 
@@ -35,6 +54,17 @@ class DecisionResults:
     @property
     def not_done(self) -> tuple[DecisionResult, ...]:
         return tuple(result for result in self.each if result.status == "not_done")
+
+    @property
+    def refusals(self) -> list[RefusalGroup]:
+        """The findings that were not decided, by reason."""
+        alike: dict[str, list[DecisionResult]] = {}
+        for result in self.not_done:
+            alike.setdefault(reason_of(result), []).append(result)
+        return [
+            RefusalGroup(first.finding or "", first.sentence, tuple(each.finding or "" for each in others))
+            for first, *others in alike.values()
+        ]
 
     @property
     def summary(self) -> str:
@@ -67,13 +97,32 @@ class DecisionResults:
         return self._counts | {"findings": named}
 
 
+def reason_of(result: DecisionResult) -> str:
+    """Return the sentence of a result without what differs from finding to finding: ids and numbers."""
+    return _OWN.sub("#", result.sentence)
+
+
+_OWN = re.compile(r"F-[0-9A-Z]{6}|P-\w+|\d[\d,.]*(?<![,.])")
+
+
 def decide_each(
-    requests: Iterable[DecisionRequest], act: Callable[[DecisionRequest], DecisionResult]
+    requests: Iterable[DecisionRequest],
+    act: Callable[[DecisionRequest], DecisionResult],
+    execute: Callable[[Sequence[str]], Iterable[DecisionResult]] | None = None,
 ) -> Iterator[DecisionResult]:
-    """Carry out the decisions one after the other; `act` raises for one that is refused or fails."""
+    """Carry out the decisions one after the other; `act` raises for one that is refused or fails.
+
+    With `execute`, plans that `act` only approved are executed together, after all decisions.
+    """
+    approved: list[str] = []
     for request in requests:
         try:
             result = act(request)
         except (Wrong, Refused, Failed, ConnectorError) as error:
             result = DecisionResult(str(error), ok=False)
-        yield replace(result, finding=request.finding)
+        if execute is not None and result.plan is not None and result.state is PlanState.APPROVED:
+            approved.append(result.plan)
+        else:
+            yield replace(result, finding=request.finding)
+    if execute is not None and approved:
+        yield from execute(approved)

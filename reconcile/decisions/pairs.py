@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reconcile.audit import facts, log
-from reconcile.decisions.known_records import UNNAMED, KnownPair, of_uncertain, typed_pair
+from reconcile.decisions.known_records import UNNAMED, KnownPair, listed_pair, typed_pair
 from reconcile.decisions.refusals import (
     AnswerUnknown,
     JudgedInFinding,
@@ -47,7 +47,7 @@ _SENTENCES = {
 class PairRequest:
     """An answer about two records of a rule: `same`, `not_the_same`, or `forget`, which takes an answer back.
 
-    The records are ids as people see them, each in one text or several, or the pair is an uncertain one by its id.
+    The records are ids as people see them, each in one text or several, or the pair is a listed one by its id.
     """
 
     rule: str
@@ -93,7 +93,7 @@ def judge(store: Store, rule: Rule, request: PairRequest, *, actor: str) -> Deci
 def _known(tx: Transaction, rule: Rule, request: PairRequest) -> KnownPair | None:
     """Return the pair; None for an answer to be taken back about records of which the state holds nothing."""
     try:
-        return of_uncertain(tx, rule, request.pair) if request.pair else typed_pair(tx, rule, request.records or ())
+        return listed_pair(tx, rule, request.pair) if request.pair else typed_pair(tx, rule, request.records or ())
     except RecordNotKnown:
         if request.answer != FORGET:
             raise
@@ -101,15 +101,19 @@ def _known(tx: Transaction, rule: Rule, request: PairRequest) -> KnownPair | Non
 
 
 def _is_answered(tx: Transaction, before: StoredJudgement | None, answer: str) -> bool:
-    """Return True if the pair is judged so already. Raises JudgedInFinding if a finding was decided otherwise."""
+    """Return True if the pair is judged so already. Raises JudgedInFinding if a finding was decided otherwise.
+
+    An undo is no answer, so it can be followed by one that its records are not the same.
+    """
     if before is None:
         return answer == FORGET
     is_so = answer == (SAME if before.is_same or before.is_handled else NOT_SAME)
-    if not is_so and before.finding is not None:
-        finding = stored_findings.get(tx, before.finding)
-        if finding.state in SETTLED:
-            raise JudgedInFinding(finding)
-    return is_so
+    if before.finding is None:
+        return is_so
+    finding = stored_findings.get(tx, before.finding)
+    if not is_so and finding.state in SETTLED:
+        raise JudgedInFinding(finding)
+    return is_so and finding.state is not State.UNDONE
 
 
 def _require_partners(tx: Transaction, rule: Rule, pair: KnownPair) -> None:

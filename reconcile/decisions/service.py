@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -11,6 +11,7 @@ from reconcile.audit import log
 from reconcile.cleaning import undo
 from reconcile.cleaning.execution import executor
 from reconcile.cleaning.execution.execute import may_answer_later
+from reconcile.cleaning.execution.outcomes import ExecutionResult
 from reconcile.cleaning.planning import shape
 from reconcile.decisions import approving, decide, in_words, keeper_choice, pairs, splitting
 from reconcile.decisions.offered import JUDGES, require
@@ -308,14 +309,34 @@ class Decisions(Proposing):
         if over_limit:
             effects.beyond_limits(tx, plan.id, use.records, by=self.actor)
 
-    def _execute(self, name: str) -> DecisionResult:
-        tally = executor.execute_plans(self._context(), ids=[name])
+    def executes_together(self, findings: Sequence[str]) -> bool:
+        """Return True if plans of these findings are better executed together: each writes a whole file anew."""
         with self.store.read() as tx:
-            plan = stored.get(tx, name)
-            target = breakers.get(tx, plan.target)
-        for_a_person = target is not None and breaker.is_for_person(target)
-        sentence, ok = in_words.executed(plan, tally, for_a_person=for_a_person)
-        return DecisionResult(sentence, plan.finding, plan.id, plan.state, ok, held_up=plan.state in _TO_TRY)
+            rules = {finding.rule for finding in stored_findings.some(tx, findings)}
+        datasets = [rule.cleaned for name in rules if (rule := self.terms.rule(name)) is not None]
+        sources = {self.terms.project.datasets[name].source for name in datasets}
+        return len(findings) > 1 and any(self.target(source).promises.writes_all for source in sources)
+
+    def execute(self, plans: Sequence[str]) -> list[DecisionResult]:
+        """Execute approved plans together; return what became of each, in this order."""
+        tally = executor.execute_plans(self._context(), ids=plans)
+        return [replace(result, became=in_words.approved(result)) for result in self._outcomes(plans, tally)]
+
+    def _execute(self, name: str) -> DecisionResult:
+        [result] = self._outcomes([name], executor.execute_plans(self._context(), ids=[name]))
+        return result
+
+    def _outcomes(self, plans: Sequence[str], tally: ExecutionResult) -> list[DecisionResult]:
+        results = []
+        for name in plans:
+            with self.store.read() as tx:
+                plan = stored.get(tx, name)
+                target = breakers.get(tx, plan.target)
+            for_a_person = target is not None and breaker.is_for_person(target)
+            sentence, ok = in_words.executed(plan, tally, for_a_person=for_a_person)
+            held_up = plan.state in _TO_TRY
+            results.append(DecisionResult(sentence, plan.finding, plan.id, plan.state, ok, held_up=held_up))
+        return results
 
 
 def _check_shown(request: DecisionRequest, finding: Finding, plan: StoredPlan | None) -> None:

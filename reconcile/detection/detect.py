@@ -102,6 +102,8 @@ class Detected:
     """The version of each dataset that has versions."""
     lacking: Mapping[str, Shares] = field(default_factory=dict)
     """For a rule that cleans, by dataset, the share of records without a value in each column that it reads."""
+    remembered: Mapping[str, bytes] = field(default_factory=dict)
+    """What the next run must remember, if this one has a mark: see `Detection.remember`."""
 
     @property
     def fitted(self) -> Fitted:
@@ -297,7 +299,20 @@ def detect(
             for name, subject in _watched(rule, subjects)
         }
         seconds = time.monotonic() - begin
-        return Detected(changed, choice, unread, seconds, definition, subjects, fitted, mode, begin, lacking=lacking)
+        changed, remembered = _remembered(changed, mode)
+        return Detected(
+            changed,
+            choice,
+            unread,
+            seconds,
+            definition,
+            subjects,
+            fitted,
+            mode,
+            begin,
+            lacking=lacking,
+            remembered=remembered,
+        )
     chosen = selection(fitted, subjects, slot)
     work = _DetectionWork(rule, fitted, subjects, slot, budget, progress, stop, share, chosen)
     try:
@@ -309,11 +324,19 @@ def detect(
         detection, problems = work.detect(choice.engine)
     if increment is not None and mode is not None and mode.mark is not None:
         mode = replace(mode, expected=increment.expected())
+    detection, remembered = _remembered(detection, mode)
     seconds = time.monotonic() - begin
     begun = min([begin, *(copy.begun for copy in work.copies)])
     versions = versions_of((subject.dataset, subject.source) for subject in subjects.values())
     of_time = (seconds, definition, subjects, fitted, mode, begun, versions)
-    return Detected(detection, choice, problems, *of_time, lacking=work.lacking)
+    return Detected(detection, choice, problems, *of_time, lacking=work.lacking, remembered=remembered)
+
+
+def _remembered(detection: Detection, mode: Mode | None) -> tuple[Detection, Mapping[str, bytes]]:
+    """Return the detection without what it holds to be remembered, and that, if a later run can use it."""
+    is_useful = detection.remember is not None and mode is not None and mode.mark is not None
+    remembered = detection.remember() if is_useful and detection.remember is not None else {}
+    return replace(detection, remember=None), remembered
 
 
 def _watched(rule: Rule, subjects: Subjects) -> Iterator[tuple[str, Subject]]:
@@ -378,7 +401,7 @@ class _DetectionWork:
                 confirm_read(detection.read_of.get(name, detection.read))
             for name, subject in _watched(self.rule, self.subjects):
                 limits = (budget.memory, budget.folder, self.stop)
-                columns = missing.watched(self.rule, subject, self.fitted.needed[name])
+                columns = self._watched_columns(name, subject)
                 shares = missing.of_records(subject, records[name], columns, *limits) or self.passed[name].shares
                 rest = [column for column in columns if column not in shares] if shares else []
                 self.lacking[name] = {**shares, **missing.of_source(subject, rest)}
@@ -412,6 +435,7 @@ class _DetectionWork:
                         name,
                         subject,
                         self.fitted.needed[name],
+                        self._watched_columns(name, subject),
                         problems[name],
                         self.progress,
                         confirm,
@@ -422,6 +446,12 @@ class _DetectionWork:
                 )
                 for name, subject in streamed.items()
             }
+
+    def _watched_columns(self, name: str, subject: Subject) -> tuple[str, ...]:
+        """Return the needed columns of a dataset, and those of which its cleaning needs the share without a value."""
+        needed = self.fitted.needed[name]
+        is_watched = name in dict(_watched(self.rule, self.subjects))
+        return missing.watched(self.rule, subject, needed) if is_watched else needed
 
     def _scan(self, name: str, subject: Subject, unread: dict[str, int], columns: tuple[str, ...]) -> Scan:
         opened = scan_selected(subject.source, subject.dataset.settings, columns, self.chosen.get(name, ()))
@@ -473,6 +503,7 @@ def _records(
     name: str,
     subject: Subject,
     needed: tuple[str, ...],
+    watched: tuple[str, ...],
     problems: list[UnreadableCells],
     progress: Callable[[int], None],
     confirm: dict[str, Callable[[int], None]],
@@ -482,14 +513,14 @@ def _records(
     may_scan: bool,
 ) -> Iterator[Records]:
     """Provide the records as they are read here; after the block `problems` holds the unreadable cells. Without
-    `may_scan` they are a stream.
+    `may_scan`, or if DuckDB cannot read a `watched` column, they are a stream.
 
     The block calls the dataset's function in `confirm` with the number of records read. A stream confirms by itself.
     """
     source, reading = subject.source, subject.dataset.settings
     failed: list[ConnectorError] = []
     scans = functools.cache(functools.partial(duck_scan, source, reading))
-    scan = scans(needed) if may_scan else None
+    scan = scans(needed) if may_scan and scans(watched) is not None else None
     if scan is not None:
         assert isinstance(source, DuckReadable)  # noqa: S101 - duck_scan() checked it
         confirm[name] = scan.confirm

@@ -20,9 +20,9 @@ from reconcile.detection.subject import Subject, Subjects
 from rules.document.mistakes import suggestion
 from rules.groups.detection import Detection
 from rules.groups.scope import Changed, KnownGroups, Scope, Unscoped
-from rules.kinds import BY_KEY
+from rules.kinds import BY_KEY, BY_LIKENESS
 from rules.kinds.base import Fitted, Incremental, Rule
-from rules.values import Type, Value
+from rules.values import RecordId, Type, Value
 
 MOST = 200_000
 """Records of one look-up, above which reading all records is faster."""
@@ -42,6 +42,8 @@ class Earlier:
     mark: Mapping[str, Any] | None = None
     why_full: str | None = None
     compares: bool = False
+    remembered: Callable[[], Mapping[str, bytes]] = dict
+    """Return what the rule remembers of the records at that mark; see `Detection.remember`."""
     contents: Contents | None = None
     """The files that the rule reads, if they are to be read only after a change."""
 
@@ -82,7 +84,8 @@ def obstacle(rule: Rule, fitted: Fitted, subjects: Subjects) -> str | None:
     if len(subjects) > 1:
         return "it reads several datasets"
     if not isinstance(fitted, Incremental):
-        return f"only rules of kind `{BY_KEY}` find groups that changed, not of kind `{rule.kind}`"
+        kinds = f"`{BY_KEY}` and `{BY_LIKENESS}`"
+        return f"only rules of kinds {kinds} find groups that changed, not of kind `{rule.kind}`"
     if rule.engine == "embedded":
         return "it sets `engine: embedded`, which reads all records"
     [subject] = subjects.values()
@@ -158,7 +161,7 @@ class Increment:
             return None, Mode("full", why or "it is the first", mark)
 
     def expected(self) -> Scope | None:
-        """Return the keys that may have changed since the earlier run; None if that is not known.
+        """Return the keys or records that may have changed since the earlier run; None if that is not known.
 
         Call it after all records were read: then it has every key that changed before.
         """
@@ -188,7 +191,16 @@ class Increment:
                 raise Unscoped(f"more than {MOST:,} records share their values with those that changed")
             return table
 
-        changed = Changed(touched.records, matching)
+        identity = tuple(self._subject.relation.id)
+
+        def present(ids: Sequence[RecordId]) -> pa.Table:
+            table = changes.matching(identity, ids, identity, len(ids))
+            self.progress(0)
+            if table is None:
+                raise Unscoped("several records have one id")
+            return table
+
+        changed = Changed(touched.records, matching, present, self.earlier.remembered)
         usable = changes.usable(self._incremental.lookups())
         detection = self._incremental.detect_changed(changed, self.earlier.findings, usable, self.slot)
         return detection, _in_words(touched, entry.by)

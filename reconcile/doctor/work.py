@@ -15,23 +15,25 @@ from reconcile.findings.states import PlanState
 from reconcile.journal import breaker, limits
 from reconcile.schedule.schedules import tzdata_version
 from reconcile.store import Transaction, breakers, outbox, plans, slots, troubles, watermarks
+from rules.kinds import BY_LIKENESS
 
 WAITS = dt.timedelta(minutes=10)
 """The delay after which a waiting run is reported."""
 UNSENT = dt.timedelta(hours=1)
 """The delay after which a waiting message is reported."""
+_ADVICE = "check that `by` of `incremental` is set by every change, or raise its `overlap`"
 
 
 def increments(application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     """Report what incremental runs missed, as the last full run found."""
     for watermark in watermarks.every(tx):
-        if watermark.rule in application.project.rules and watermark.missed:
+        rule = application.project.rules.get(watermark.rule)
+        if rule is not None and watermark.missed:
             missed = plural(watermark.missed, "finding", "findings")
             full = to_the_minute(watermark.full_slot, application.project.timezone)
-            sentence = (
-                f"the full run of {full} found {missed} that incremental runs had missed; "
-                "check that `by` of `incremental` is set by every change, or raise its `overlap`"
-            )
+            sentence = f"the full run of {full} found {missed} that incremental runs had missed; {_ADVICE}"
+            if rule.kind == BY_LIKENESS:
+                sentence += f"; a few are usual for kind `{BY_LIKENESS}`, because only full runs count all values anew"
             yield Diagnosis(f"rule {watermark.rule}", "warning", sentence)
 
 

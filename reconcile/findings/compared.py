@@ -82,7 +82,7 @@ def _differences(before: Group, after: Group) -> Iterator[str]:
         yield "roles"
     if before.money != after.money:
         yield "money"
-    if key_text(before.key) != key_text(after.key):
+    if key_text(before.identity_key) != key_text(after.identity_key):
         yield "key"
     if before.span != after.span:
         yield "span"

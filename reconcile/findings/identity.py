@@ -150,8 +150,8 @@ def judged_values(group: Group) -> dict[str, Value]:
     decision.
     """
     if group.links:
-        return {f"{_LINKING}{column}": value for column, value in group.key.items()}
-    return {**group.key, **group.decided_on}
+        return {f"{_LINKING}{column}": value for column, value in group.identity_key.items()}
+    return {**group.identity_key, **group.decided_on}
 
 
 def linking_in(judged: Mapping[str, Value]) -> LinkingValues:
@@ -239,7 +239,7 @@ def fingerprint_of(rule: RuleIdentity, group: Group, again: int = 0) -> str:
     anchor: Value = None
     if rule.by_records:
         anchor = group.span[0] if group.span else member_name(group.anchor)
-    return fingerprint(rule.name, rule.kind, group.key, anchor, again)
+    return fingerprint(rule.name, rule.kind, group.identity_key, anchor, again)
 
 
 def keyed(mark: str, key: bytes) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -102,8 +103,15 @@ def judge(
     own = [finding for finding in known if finding.kind in (rule.kind, None)]
     matching = match(groups, own, not_same, by_records=rule.by_records)
     decisions = decisions_by_finding(own, matching)
+    took_in = defaultdict[str | None, list[str]](list)
+    for name, into in matching.absorbed.items():
+        took_in[into].append(name)
     verdicts = [
-        _less_handled(_on_group(matched, not_same, at, read_at or at), matched, not_same, decisions)
+        _with_origin(
+            _less_handled(_on_group(matched, not_same, at, read_at or at), matched, not_same, decisions),
+            matched,
+            took_in,
+        )
         for matched in matching.matches
     ]
     reason = RULE_CHANGED if edited else NO_LONGER_MATCH
@@ -121,6 +129,20 @@ def judge(
 
 def _of_other_kind(finding: Known) -> Verdict:
     return Verdict(FindingChange.RESOLVED, finding.id, event=Event.VANISHED, reason=OTHER_KIND)
+
+
+def _with_origin(verdict: Verdict, matched: Match, took_in: Mapping[str | None, Sequence[str]]) -> Verdict:
+    """Return the verdict with the findings that it took in, or the one that its records were part of, as its reason."""
+    if verdict.reason is None and verdict.change is FindingChange.GROWN and (names := took_in.get(verdict.finding)):
+        return replace(verdict, reason=f"took in {', '.join(sorted(names))}")
+    if verdict.reason is None and verdict.change is FindingChange.NEW:
+        former = [
+            finding.id
+            for finding in matched.candidates
+            if (finding.members | finding.former).issuperset(matched.records)
+        ]
+        return replace(verdict, reason=f"its records were part of {former[0]}") if former else verdict
+    return verdict
 
 
 def _less_handled(

@@ -200,13 +200,19 @@ def _links(group: Group) -> JsonObject:
 
 
 def _evidence(link: Link) -> list[str | None]:
-    """Return the detail of a link and its weight as text; nothing if it has neither."""
-    weight = None if link.weight is None else str(link.weight)
-    return [link.detail, weight] if link.detail or weight else []
+    """Return the detail of a link, its weight and its probability as texts; nothing if it has none of them."""
+    numbers = [None if number is None else str(number) for number in (link.weight, link.probability)]
+    return [link.detail, *numbers] if link.detail or any(numbers) else []
 
 
-def _read_evidence(detail: str = "", weight: str | None = None) -> tuple[str, Decimal | None]:
-    return detail, None if weight is None else Decimal(weight)
+def _read_evidence(
+    detail: str = "", weight: str | None = None, probability: str | None = None
+) -> tuple[str, Decimal | None, Decimal | None]:
+    return detail, _read_number(weight), _read_number(probability)
+
+
+def _read_number(text: str | None) -> Decimal | None:
+    return None if text is None else Decimal(text)
 
 
 def _places(members: Sequence[Member]) -> list[int]:

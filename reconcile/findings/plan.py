@@ -120,7 +120,11 @@ def to_json(plan: Plan) -> JsonObject:
     fields["operations"] = [dict(vars(operation)) for operation in plan.operations]
     fields["changes"] = [change_to_json(change) for change in plan.changes]
     fields["references"] = [
-        {"reference": dict(vars(guard.reference)), "to": guard.to, "rows": [_name_to_json(row) for row in guard.rows]}
+        {
+            "reference": _reference_to_json(guard.reference),
+            "to": guard.to,
+            "rows": [_name_to_json(row) for row in guard.rows],
+        }
         for guard in plan.references
     ]
     fields["money"], fields["origins"] = dict(plan.money), dict(plan.origins)
@@ -238,4 +242,12 @@ def _cell(cell: Any) -> Cell:
 
 
 def _reference(fields: Mapping[str, Any]) -> Reference:
-    return Reference(**{**fields, "columns": tuple(fields["columns"]), "to_columns": tuple(fields["to_columns"])})
+    names = ("columns", "to_columns", "key")
+    return Reference(**{**fields, **{name: tuple(fields[name]) for name in names if name in fields}})
+
+
+def _reference_to_json(reference: Reference) -> JsonObject:
+    fields = dict(vars(reference))
+    if not fields["key"]:
+        del fields["key"]  # so plans of earlier versions keep their hash
+    return fields

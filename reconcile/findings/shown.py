@@ -14,6 +14,7 @@ from reconcile.findings.states import State
 from rules.groups.group import Difference, Group, Nearby
 from rules.groups.repetition import Repetition
 from rules.models import Severity
+from rules.pairs import evidence
 from rules.pairs.evidence import Link
 from rules.values import RecordId, Value
 
@@ -106,6 +107,11 @@ class Finding:
     repetition: Repetition | None = None
     notified_at: dt.datetime | None = None
     rule_keeper: FindingMember | None = None
+
+    @property
+    def probability(self) -> Decimal | None:
+        """The probability that all its records are the same thing; None where the rule estimates none."""
+        return evidence.probability(self.links)
 
     @property
     def kept_by(self) -> str | None:

@@ -18,6 +18,7 @@ from reconcile.findings.results import Outcome, RuleResult, to_json
 from reconcile.findings.shown import Finding, Foreseen, NamedRecord
 from reconcile.masking.personal import Masking
 from rules.groups.group import Difference, Nearby
+from rules.pairs import evidence
 from rules.pairs.evidence import Link
 from rules.values import Value
 
@@ -52,6 +53,8 @@ def foreseen_json(finding: Foreseen, hidden: Masking) -> JsonObject:
         **_places(group.members, hidden),
     }
     shown |= {"repetition": vars(group.repetition)} if group.repetition else {}
+    probability = evidence.probability(group.links)
+    shown |= {} if probability is None else {"probability": float(probability)}
     shown |= _nearby(group.nearby, group.nearby_records, finding.datasets, hidden)
     return shown | _comparison(group.differences, group.reason, finding.datasets, hidden)
 
@@ -98,6 +101,7 @@ def _optional(finding: Finding, hidden: Masking) -> Iterator[tuple[str, Any]]:
     yield "settled", _records(settled, finding, hidden) or None
     for name in ("settled_pairs", "handled_pairs"):
         yield name, [_records(pair, finding, hidden) for pair in getattr(finding, name)] or None
+    yield "probability", None if finding.probability is None else float(finding.probability)
     yield "links", [_link(link) for link in finding.links] or None
     yield from _comparison(finding.differences, finding.form_reason, finding.datasets, hidden).items()
     yield from _places(finding.members, hidden).items()
@@ -107,8 +111,12 @@ def _optional(finding: Finding, hidden: Masking) -> Iterator[tuple[str, Any]]:
 def _link(link: Link) -> JsonObject:
     """Return what joins two records; only a rule that words its evidence gives more than keys."""
     shown = {"records": [link.first, link.second], "keys": list(link.keys), "bridge": link.bridge}
-    evidence = {"detail": link.detail or None, "weight": None if link.weight is None else public(link.weight)}
-    return shown | {name: value for name, value in evidence.items() if value is not None}
+    optional = {
+        "detail": link.detail or None,
+        "weight": None if link.weight is None else public(link.weight),
+        "probability": None if link.probability is None else float(link.probability),
+    }
+    return shown | {name: value for name, value in optional.items() if value is not None}
 
 
 def chosen_values(finding: Finding, hidden: Masking) -> list[JsonObject]:

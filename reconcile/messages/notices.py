@@ -211,7 +211,7 @@ def _differences(finding: Finding, hidden: Masking) -> Iterator[DifferenceNotice
 
 
 def _history(finding: Finding) -> str | None:
-    if finding.change not in (FindingChange.REOPENED, FindingChange.WOKEN, FindingChange.GROWN):
+    if not finding.change.is_told:
         return None
     decided = f"; last decided by {finding.decided_by}" if finding.decided_by else ""
     return f"{finding.reason}{decided}" if finding.reason else None

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from connectors.target import Target
+from connectors.errors import ConnectorError
+from connectors.target import Target, TargetRefused
 from reconcile.cleaning.in_words import cleaning_in_words
 from reconcile.detection import increments
 from reconcile.detection.bounded import detected
@@ -56,10 +57,23 @@ def explain(rule: Rule, order: RunOrder, tools: Readers) -> Explanation:
     answer = detected(
         rule, order.job, order.slot, tools.budget, subject=tools.subject, stop=tools.stop, watch=tools.watch
     )
-    unchangeable = [name for name, subject in answer.subjects.items() if not isinstance(subject.source, Target)]
+    unchangeable = [name for name, subject in answer.subjects.items() if not _is_changeable(subject)]
     words = {**answer.fitted.describe(), "cleans": list(cleaning_in_words(rule, unchangeable))}
     samples = {name: _samples(answer.fitted, name, subject, order.slot) for name, subject in answer.subjects.items()}
     return Explanation(rule, words, answer, samples, _increments(rule, answer), replicas_of(answer.subjects))
+
+
+def _is_changeable(subject: Subject) -> bool:
+    """Return False if the source says that the dataset's records can only be read."""
+    if not isinstance(subject.source, Target):
+        return False
+    try:
+        subject.source.table(subject.dataset.settings)
+    except TargetRefused:
+        return False
+    except ConnectorError:  # reported by whoever cleans
+        return True
+    return True
 
 
 def _increments(rule: Rule, answer: Detected) -> str | None:

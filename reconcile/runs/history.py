@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -19,7 +20,7 @@ from reconcile.detection.detect import Detected, definition_of
 from reconcile.detection.increments import Earlier, entry_of
 from reconcile.findings.identity import RuleIdentity
 from reconcile.runs.check import ACTOR
-from reconcile.store import Store, Transaction, carried, watermarks
+from reconcile.store import Store, Transaction, carried, remembered, watermarks
 from reconcile.store.watermarks import Watermark
 from reconcile.tracking.known_groups import StoredGroups
 from rules.groups.scope import Unscoped
@@ -84,12 +85,21 @@ def _earlier(
     version, changed = version_of(project, rule), "the rule or its dataset changed"
     if watermark.version.partition(":")[0] != version.partition(":")[0]:
         return Earlier(findings, begun, why_full=changed)
+    records = partial(_remembered, store, rule.name, watermark.run)
+    current = Earlier(findings, begun, watermark.mark, remembered=records)
     if watermark.version != version:
-        return Earlier(findings, begun, watermark.mark, changed, compares=True)
+        return replace(current, why_full=changed, compares=True)
     zone = project.datasets[rule.dataset].timezone
     if is_due(entry, watermark.full_slot, slot, zone):
-        return Earlier(findings, begun, watermark.mark, f"a full run is due ({every(entry)})", compares=True)
-    return Earlier(findings, begun, watermark.mark)
+        return replace(current, why_full=f"a full run is due ({every(entry)})", compares=True)
+    return current
+
+
+def _remembered(store: Store, rule: str, run: str) -> Mapping[str, bytes]:
+    """Return what the rule remembers of the records that this run read; nothing if another run followed."""
+    with store.read() as tx:
+        watermark = watermarks.get(tx, rule)
+        return remembered.get(tx, rule) if watermark is not None and watermark.run == run else {}
 
 
 def keep(
@@ -119,6 +129,7 @@ def keep(
     else:
         newer = replace(watermark, mark=mode.mark, run=run, increments=watermark.increments + 1)
         watermarks.keep(tx, newer)
+    remembered.keep(tx, rule.name, rule.dataset, answer.remembered, all_of_them=mode.name == "full")
 
 
 def version_of(project: Project, rule: Rule) -> str:

@@ -37,7 +37,15 @@ from reconcile.runs.listing import Lists
 from reconcile.runs.report import RunReport
 from reconcile.runs.shared import SharedReads
 from reconcile.schedule import retry, slots
-from reconcile.store import Store, Transaction, finding_memory, plans, unchanged_runs
+from reconcile.store import (
+    Store,
+    Transaction,
+    finding_memory,
+    plans,
+    remembered,
+    uncertain_pairs,
+    unchanged_runs,
+)
 from reconcile.store import findings as stored_findings
 from reconcile.store import runs as stored
 from reconcile.store import slots as stored_slots
@@ -215,6 +223,7 @@ class _Run:
             clock.shorten_waits(tx, project.longest_retry)
             releases.refuse_another(tx, project)
             releases.keep(tx, project)
+            uncertain_pairs.keep_only(tx, [name for name, rule in project.rules.items() if rule.learns])
             for run in stored.interrupt_others(tx, self.job, self.id):
                 log.append(tx, ACTOR, "run.interrupted", run.id, _beginning(run) | {"found_by": self.id})
             order, earlier = self.order, stored.get(tx, self.id)
@@ -271,10 +280,13 @@ class _Run:
                 begun = start if answer.begun is None else min(start, answer.begun)
                 read_at = tx.now - dt.timedelta(seconds=time.monotonic() - begun)
                 result = self._remember(tx, rule, identity, answer, read_at)
-                if rule.learns and answer.detection.scope is None:
-                    uncertain.keep(tx, rule, answer.detection.uncertain)
+                scope = answer.detection.scope
+                if rule.learns and (scope is None or scope.records is not None):
+                    uncertain.keep(tx, rule, answer.detection.uncertain, scope)
                 if earlier is not None:
                     history.keep(tx, self.tools.project, rule, answer, earlier, self.order.slot, self.id, result.missed)
+                else:
+                    remembered.forget(tx, rule.name)
                 reason = None if rule.clean is None else self._shape_reason(tx, rule, answer)
                 if reason is not None:
                     stop = limits.stop(tx, limits.of_rule(rule.name), reason)

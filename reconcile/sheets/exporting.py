@@ -24,6 +24,11 @@ from reconcile.store.findings import FindingFilter
 _CHUNK = 500
 
 
+def _estimates(application: Application) -> bool:
+    """Return True if a rule estimates how probable it is that its records are the same."""
+    return any(rule.learns for rule in application.project.rules.values())
+
+
 class FormatUnknown(Wrong):
     """The suffix of the file is not a format of an export."""
 
@@ -127,7 +132,7 @@ def write(
     """Write the findings in the format of the suffix, as they are at one moment."""
     with application.memory.read() as tx:
         names, currencies = _chosen(application, tx, order)
-        rows = SheetRows(application, columns(currencies), order.show)
+        rows = SheetRows(application, columns(currencies, probability=_estimates(application)), order.show)
         timezone = application.project.timezone
         file: Format = (
             RecordsFormat(out, suffix, timezone, scratch)

@@ -117,7 +117,7 @@ class XlsxFormat:
         self._columns, self._timezone = columns, timezone
         self._book = xlsxwriter.Workbook(out, {"constant_memory": True, "tmpdir": str(scratch)})
         self._bold = self._book.add_format({"bold": True})
-        kinds = {"amount": "#,##0.00", "instant": "yyyy-mm-dd hh:mm:ss"}
+        kinds = {"amount": "#,##0.00", "instant": "yyyy-mm-dd hh:mm:ss", "share": "0.0%"}
         self._formats = {kind: self._book.add_format({"num_format": form}) for kind, form in kinds.items()}
         self._sheet = self._book.add_worksheet("findings")
         self._rows = 0
@@ -140,7 +140,7 @@ class XlsxFormat:
             self._sheet.write_number(*at, cell)
         elif isinstance(cell, Decimal):
             if _is_exact(cell):
-                self._sheet.write_number(*at, float(cell), self._formats["amount"])
+                self._sheet.write_number(*at, float(cell), self._formats[column.kind])
             else:
                 self._sheet.write_string(*at, _digits(cell))
         elif isinstance(cell, str):
@@ -211,6 +211,7 @@ class ParquetFormat:
 
         amount = pa.decimal128(38, _PLACES)
         kinds = {"text": pa.string(), "integer": pa.int64(), "amount": amount, "instant": pa.timestamp("us", "UTC")}
+        kinds["share"] = pa.float64()
         self._schema = pa.schema([(column.name, kinds[column.kind]) for column in columns])
         self._columns, self._waiting = columns, list[Sequence[Cell]]()
         self._writer = pq.ParquetWriter(out, self._schema)
@@ -225,7 +226,7 @@ class ParquetFormat:
 
         cells = zip(*self._waiting, strict=True)
         arrays = [
-            pa.array([_amount(cell) if column.kind == "amount" else cell for cell in of_column], field.type)
+            pa.array([_cell(cell, column) for cell in of_column], field.type)
             for column, field, of_column in zip(self._columns, self._schema, cells, strict=True)
         ]
         self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
@@ -235,6 +236,12 @@ class ParquetFormat:
         if self._waiting:
             self._write()
         self._writer.close()
+
+
+def _cell(cell: Cell, column: SheetColumn) -> Cell | float:
+    if column.kind == "share":
+        return float(cell) if isinstance(cell, Decimal) else None
+    return _amount(cell) if column.kind == "amount" else cell
 
 
 def _amount(cell: Cell) -> Decimal | None:

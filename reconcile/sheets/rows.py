@@ -68,11 +68,12 @@ class SheetColumn:
 
     name: str
     width: int = 12
-    kind: Literal["text", "integer", "amount", "instant"] = "text"
+    kind: Literal["text", "integer", "amount", "instant", "share"] = "text"
 
 
-def columns(currencies: Counter[str]) -> tuple[SheetColumn, ...]:
-    """Return the columns for findings with money in these currencies, counted by their findings."""
+def columns(currencies: Counter[str], *, probability: bool = False) -> tuple[SheetColumn, ...]:
+    """Return the columns for findings with money in these currencies, counted by their findings; and one for their
+    `probability` if a rule estimates it."""
     most = [currency for currency, _ in currencies.most_common(MOST_CURRENCIES)]
     return (
         *(
@@ -82,7 +83,9 @@ def columns(currencies: Counter[str]) -> tuple[SheetColumn, ...]:
             SheetColumn("state", 18),
             SheetColumn("key", 40),
         ),
-        *(SheetColumn("form", 24), SheetColumn("records", 9, "integer"), *(SheetColumn(role, 20) for role in ROLES)),
+        *(SheetColumn("form", 24), SheetColumn("records", 9, "integer")),
+        *([SheetColumn("probability", 10, "share")] if probability else []),
+        *(SheetColumn(role, 20) for role in ROLES),
         *(SheetColumn("at_risk", 18), *(SheetColumn(f"money {currency}", 14, "amount") for currency in sorted(most))),
         *(SheetColumn("first_seen", 20, "instant"), SheetColumn("assigned_to", 14), SheetColumn("why", 50)),
         *(SheetColumn("would_happen", 30), SheetColumn("link", 30)),
@@ -110,6 +113,7 @@ class SheetRows:
             "key": ", ".join(f"{name} = {'' if value is None else value}" for name, value in view.key.items()),
             **{role: _some(view.names(role)) for role in ROLES},
             **{f"money {currency}": amount for currency, amount in view.money.items()},
+            "probability": finding.probability,
             "why": _why(rule, finding, view),
             "would_happen": None if plan is None else _title(plan, view),
             "link": self.application.project.page(f"/findings/{finding.id}"),

@@ -368,13 +368,14 @@ _IS_FOLLOWED = sa.or_(finding_members.c.role != FORMER, finding_members.c.settle
 _FOLLOWED = sa.select(finding_members.c.finding, finding_members.c.record).where(
     finding_members.c.finding.in_(_ids), _IS_FOLLOWED
 )
+# Without the empty text, SQLite would go through all findings of the rule, and look for each of the records in each.
 _FOLLOWING = (
     sa.select(findings.c.id)
     .distinct()
     .join(finding_members, finding_members.c.finding == findings.c.id)
     .where(
         finding_members.c.record.in_(sa.bindparam("records", expanding=True)),
-        findings.c.rule == sa.bindparam("rule"),
+        findings.c.rule.concat("") == sa.bindparam("rule"),
         _MAY_CONTINUE,
         _IS_FOLLOWED,
     )

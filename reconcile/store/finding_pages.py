@@ -1,7 +1,7 @@
-"""Pages of findings in the order WORST_FIRST, each page begun where the last one ended.
+"""Pages of findings in the order of their filter, each page begun where the last one ended.
 
 A page reads only its own rows, however many findings there are: for each severity, the first rows of each state (and
-rule) come from an index in their order, and are merged.
+rule) come from an index in their order, and are merged. By probability, those of each state are.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from rules.models import Severity
 
 
 class PagePosition(NamedTuple):
-    """The place of a finding in the order."""
+    """The place of a finding in the order: `rank` is that of its amount, or its probability among all severities."""
 
     severity: int
-    amount_rank: float
+    rank: float
     first_seen: dt.datetime
     id: str
 
@@ -51,30 +51,36 @@ def page(
 
 
 def _positions(tx: Transaction, criteria: FindingFilter, limit: int, after: PagePosition | None) -> list[PagePosition]:
+    if criteria.by_probability:
+        query = _first(criteria, findings.c.probability, limit, after)
+        return [PagePosition(0, *row) for row in tx.connection.execute(query)]
     positions: list[PagePosition] = []
     worst = max(Severity) if after is None else after.severity
     least = min(Severity) if criteria.severity is None else int(criteria.severity)
     for severity in range(worst, least - 1, -1):
         start = after if after is not None and after.severity == severity else None
-        query = _of_severity(criteria, severity, limit - len(positions), start)
-        positions += [
-            PagePosition(severity, row.amount_rank, row.first_seen, row.id) for row in tx.connection.execute(query)
-        ]
+        of_any = replace(criteria, severity=None)
+        query = _first(of_any, findings.c.amount_rank, limit - len(positions), start, findings.c.severity == severity)
+        positions += [PagePosition(severity, *row) for row in tx.connection.execute(query)]
         if len(positions) >= limit:
             break
     return positions
 
 
-def _of_severity(
-    criteria: FindingFilter, severity: int, limit: int, after: PagePosition | None
+def _first(
+    criteria: FindingFilter,
+    rank: sa.Column[float],
+    limit: int,
+    after: PagePosition | None,
+    *common: sa.ColumnElement[bool],
 ) -> sa.Select[float, dt.datetime, str]:
-    """Return the first rows of one severity: the first of each part, merged."""
-    columns = (findings.c.amount_rank, findings.c.first_seen, findings.c.id)
+    """Return rank, time and id of the first rows: the first of each part, merged."""
+    columns = (rank, findings.c.first_seen, findings.c.id)
     parts = []
     for conditions in _parts(criteria):
-        query = sa.select(*columns).where(findings.c.severity == severity, *conditions)
+        query = sa.select(*columns).where(*common, *conditions)
         if after is not None:
-            values = zip((after.amount_rank, after.first_seen, after.id), columns, strict=True)
+            values = zip((after.rank, after.first_seen, after.id), columns, strict=True)
             position = sa.tuple_(*(sa.literal(value, column.type) for value, column in values))
             query = query.where(sa.tuple_(*columns) > position)
         parts.append(query.order_by(*columns).limit(limit).subquery())
@@ -87,9 +93,9 @@ def _of_severity(
 def _parts(criteria: FindingFilter) -> Iterator[Sequence[sa.ColumnElement[bool]]]:
     """Yield conditions that an index answers in order, except for findings of a person or a list."""
     if criteria.assigned_to or criteria.ids is not None:
-        yield list(stored.conditions(replace(criteria, severity=None)))
+        yield list(stored.conditions(criteria))
         return
-    common = list(stored.conditions(replace(criteria, states=(), rules=(), severity=None)))
+    common = list(stored.conditions(replace(criteria, states=(), rules=())))
     for state in criteria.states or tuple(State):
         if not criteria.rules:
             yield [findings.c.state == state.value, *common]

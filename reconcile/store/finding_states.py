@@ -223,7 +223,8 @@ def choices(tx: Transaction, rule: str, records: Iterable[str]) -> dict[str, Mem
         sa.select(*_columns("record", "chosen_by", "chosen_at", "gives"))
         .join(findings, findings.c.id == finding_members.c.finding)
         .where(bulk.one_of(finding_members.c.record, "records"), _IS_CHOSEN)
-        .where(findings.c.rule == rule)
+        # Without the empty text, SQLite would look for each record in each finding of the rule.
+        .where(findings.c.rule.concat("") == rule)
         .order_by(finding_members.c.chosen_at, finding_members.c.finding)
     )
     names = sorted(set(records))

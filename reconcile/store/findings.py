@@ -26,6 +26,7 @@ from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import CHUNK, FORMER, chunks, decode_key
 from reconcile.store.judgements import load_pairs
 from reconcile.store.tables import (
+    LEAST_PROBABLE_FIRST,
     WORST_FIRST,
     audit_bodies,
     finding_members,
@@ -87,6 +88,8 @@ class FindingFilter:
     forms: tuple[str, ...] = ()
     amount: AmountRange | None = None
     ids: tuple[str, ...] | None = None
+    probability: tuple[Decimal | None, Decimal | None] = (None, None)  # at least, at most; with one, only those with it
+    by_probability: bool = False  # only findings with a probability, the least probable first
     run: str | None = None  # last seen by this run
     changed_in: str | None = None  # new in this run, or changed by it
     since: dt.datetime | None = None  # in its state since then, or later
@@ -97,7 +100,7 @@ class FindingFilter:
 
 
 def find(tx: Transaction, criteria: FindingFilter | None = None, *, members: bool = True) -> list[Finding]:
-    """Return findings in the order WORST_FIRST. Without `members` their records are left out."""
+    """Return findings in the order of the filter. Without `members` their records are left out."""
     return list(each(tx, criteria, members=members))
 
 
@@ -165,7 +168,8 @@ def some(tx: Transaction, ids: Sequence[str], *, members: bool = True) -> list[F
 
 def filtered(query: sa.Select[Any], criteria: FindingFilter) -> sa.Select[Any]:
     """Return a query on findings with the filter, the order and the limit."""
-    return query.order_by(*WORST_FIRST).limit(criteria.limit).where(*conditions(criteria))
+    order = LEAST_PROBABLE_FIRST if criteria.by_probability else WORST_FIRST
+    return query.order_by(*order).limit(criteria.limit).where(*conditions(criteria))
 
 
 def conditions(criteria: FindingFilter) -> Iterator[sa.ColumnElement[bool]]:
@@ -187,12 +191,23 @@ def conditions(criteria: FindingFilter) -> Iterator[sa.ColumnElement[bool]]:
         yield _form().in_([f'"{form}"' for form in criteria.forms])
     if criteria.amount is not None:
         yield from _in_range(criteria.amount)
+    yield from _probable(criteria)
     yield from _in_time(criteria)
     if criteria.changed_in is not None:
         recorded = sa.select(audit_bodies.c.finding).where(
             audit_bodies.c.run == criteria.changed_in, audit_bodies.c.finding.is_not(None)
         )
         yield sa.or_(findings.c.first_run == criteria.changed_in, findings.c.id.in_(recorded))
+
+
+def _probable(criteria: FindingFilter) -> Iterator[sa.ColumnElement[bool]]:
+    least, most = criteria.probability
+    if criteria.by_probability:
+        yield findings.c.probability.is_not(None)
+    if least is not None:
+        yield findings.c.probability >= float(least)
+    if most is not None:
+        yield findings.c.probability <= float(most)
 
 
 def _in_time(criteria: FindingFilter) -> Iterator[sa.ColumnElement[bool]]:

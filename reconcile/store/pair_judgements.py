@@ -59,7 +59,7 @@ class LearntPair:
 
     `records` are their names in the store; `named` has each as its dataset (None for the rule's first) and its id in
     canonical JSON. `source` is how they were judged: `judged` as a pair, `split` off a finding, or by a finding that
-    was `dismissed`, `undone`, `handled` or `cleaned`.
+    was `dismissed`, `handled` or `cleaned`.
     """
 
     records: tuple[str, str]
@@ -116,9 +116,13 @@ def forget(tx: Transaction, rule: str, records: tuple[str, str]) -> None:
 
 def learnt_pairs(tx: Transaction, rule: str, kind: str) -> list[LearntPair]:
     """Return all pairs that people judged in a rule of this kind, each once: in what a run, a finding or a person
-    said of them last."""
-    query = of_kind(sa.select(*_JUDGED, findings.c.state).where(not_same.c.rule == rule), kind)
-    learnt = {(row.record_a, row.record_b): _learnt(row) for row in tx.connection.execute(query)}
+    said of them last.
+
+    An undone cleaning keeps its records apart but teaches nothing: it may have been a trial, or taken a wrong value.
+    """
+    query = sa.select(*_JUDGED, findings.c.state).where(not_same.c.rule == rule)
+    rows = tx.connection.execute(of_kind(query, kind))
+    learnt = {(row.record_a, row.record_b): _learnt(row) for row in rows if row.state != State.UNDONE.value}
     for records, at in _confirmed(tx, rule, kind).items():
         learnt.setdefault(records, LearntPair(records, is_same=True, source="cleaned", at=at))
     return [learnt[records] for records in sorted(learnt)]
@@ -131,7 +135,7 @@ def _learnt(row: Any) -> LearntPair:
     elif row.decision == _HANDLED:
         source = _HANDLED
     else:
-        source = row.state if row.state in (State.DISMISSED.value, State.UNDONE.value) else "split"
+        source = row.state if row.state == State.DISMISSED.value else "split"
     return LearntPair((row.record_a, row.record_b), is_same, source, row.decided_at)
 
 

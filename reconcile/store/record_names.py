@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from reconcile.findings.identity import beginning, dataset_of, without_dataset
 from reconcile.findings.record_names import RecordIds
-from reconcile.store import bulk, watermarks
+from reconcile.store import bulk, remembered, watermarks
 from reconcile.store import plans as stored_plans
 from reconcile.store.bulk import insert_for
 from reconcile.store.database import Transaction
@@ -230,9 +230,9 @@ def rename_in_journal(tx: Transaction, operations: Mapping[str, Names], held: Ma
 
 
 def read_anew(tx: Transaction, dataset: str) -> None:
-    """Let the next run of each rule with findings of the dataset read all records."""
+    """Let the next run of each rule that has findings of the dataset, or remembers its records, read all records."""
     rules = sa.select(findings.c.rule).distinct().where(is_about(dataset))
-    for rule in tx.connection.execute(rules).scalars().all():
+    for rule in {*tx.connection.execute(rules).scalars(), *remembered.rules_of(tx, dataset)}:
         watermarks.forget(tx, rule)
 
 

@@ -19,6 +19,7 @@ from reconcile.store.tables import (
     not_same,
     pauses,
     plans,
+    remembered,
     rule_state,
     uncertain_pairs,
     watermarks,
@@ -92,6 +93,7 @@ def rename(tx: Transaction, old: str, new: str, existing: Collection[str]) -> in
     run(sa.delete(dataset_schemas).where(dataset_schemas.c.rule == old, is_known))
     run(sa.update(dataset_schemas).where(dataset_schemas.c.rule == old).values(rule=new))
     run(sa.delete(watermarks).where(watermarks.c.rule == old))
+    run(sa.delete(remembered).where(remembered.c.rule == old))
     moved: int = run(sa.update(findings).where(findings.c.rule == old).values(rule=new)).rowcount
     return moved
 

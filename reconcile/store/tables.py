@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from reconcile.store.columns import Instant, Json, OrderedJson, Word
 
-REVISION = "0020"
+REVISION = "0022"
 """The schema this program reads and writes. Revisions are counted, so that they compare as text."""
 FIRST_REVISION = "0019"
 """The first schema whose states migrate; states of earlier ones were made by development versions."""
@@ -286,6 +286,17 @@ watermarks = sa.Table(
 `increments` counts those since.
 """
 
+remembered = sa.Table(
+    "remembered",
+    metadata,
+    sa.Column("rule", Word, primary_key=True),
+    sa.Column("name", Word, primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("dataset", Word, nullable=False, index=True),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+)
+"""What a rule remembers of all records at its watermark, by name, in numbered parts; see `store.remembered`."""
+
 failures = sa.Table(
     "failures",
     metadata,
@@ -325,16 +336,32 @@ findings = sa.Table(
     sa.Column("merged_into", Word, sa.ForeignKey("findings.id")),
     sa.Column("digest", Word),  # of its group, where only this finding can continue it; see reconcile.runs.recognition
     sa.Column("amount_rank", sa.Double, nullable=False, server_default=sa.text("0")),
+    sa.Column("probability", sa.Double),
     sa.Index(None, "rule", "state", "severity", "amount_rank", "first_seen", "id"),
     sa.Index(None, "state", "severity", "amount_rank", "first_seen", "id"),
 )
 """One group of records over its whole life. `version` rises with every change that is reported.
 
-`amount_rank` is minus its largest amount, so that rows in ascending order begin with the largest.
+`amount_rank` is minus its largest amount, so that rows in ascending order begin with the largest. `probability` is that
+of its weakest link, null where the rule estimates none.
 """
+
+_BY_PROBABILITY = sa.Index(
+    "ix_findings_state_probability_first_seen_id",
+    *(findings.c.state, findings.c.probability, findings.c.first_seen, findings.c.id),
+)
+
+
+@sa.event.listens_for(findings, "before_create")
+def _leave_out_improbable(_table: object, connection: sa.Connection, **_options: object) -> None:
+    """Add the condition of the index: known before, it would load every dialect that it names."""
+    _BY_PROBABILITY.dialect_kwargs[f"{connection.dialect.name}_where"] = findings.c.probability.is_not(None)
+
 
 WORST_FIRST = (findings.c.severity.desc(), findings.c.amount_rank, findings.c.first_seen, findings.c.id)
 """The order of findings in every list: by severity, then the largest amount, then the oldest."""
+LEAST_PROBABLE_FIRST = (findings.c.probability, findings.c.first_seen, findings.c.id)
+"""The order of findings with a probability where a person asks for it."""
 
 finding_aliases = sa.Table(
     "finding_aliases",

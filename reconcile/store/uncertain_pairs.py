@@ -51,6 +51,11 @@ def replace(tx: Transaction, rule: str, pairs: Sequence[StoredPair]) -> None:
     bulk.insert(tx, uncertain_pairs, rows)
 
 
+def keep_only(tx: Transaction, rules: Sequence[str]) -> None:
+    """Delete the pairs of all other rules, which no run replaces any more."""
+    tx.connection.execute(sa.delete(uncertain_pairs).where(uncertain_pairs.c.rule.not_in(rules)))
+
+
 def waiting(tx: Transaction, rules: Sequence[str]) -> list[StoredPair]:
     """Return the pairs of these rules that nobody judged since the last run, in the order of the rules."""
     is_judged = sa.exists().where(

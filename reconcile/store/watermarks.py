@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from reconcile.findings.states import LIVE, State
-from reconcile.store import finding_memory
+from reconcile.store import finding_memory, remembered
 from reconcile.store.bulk import insert_for
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import FORMER, chunks, decode_key
@@ -58,7 +58,8 @@ def keep(tx: Transaction, watermark: Watermark) -> None:
 
 
 def forget(tx: Transaction, rule: str) -> None:
-    """Delete the rule's watermark: its next run is full."""
+    """Delete the rule's watermark, and what it remembers of its records: its next run is full."""
+    remembered.forget(tx, rule)
     tx.connection.execute(sa.delete(watermarks).where(watermarks.c.rule == rule))
 
 
@@ -67,9 +68,13 @@ def every(tx: Transaction) -> Iterator[Watermark]:
     return (Watermark(**row) for row in rows)
 
 
-def open_findings(tx: Transaction, rule: str) -> Iterator[OpenFinding]:
-    """Yield the rule's findings that the last run saw, or that end when their records no longer match."""
-    rows = tx.connection.execute(_OPEN.execution_options(yield_per=1_000), {"name": rule})
+def open_findings(tx: Transaction, rule: str, *, unsteady: bool = False) -> Iterator[OpenFinding]:
+    """Yield the rule's findings that the last run saw, or that end when their records no longer match.
+
+    With `unsteady`, yield only those that may change while their records stay the same.
+    """
+    statement = _OPEN.where(_IS_UNSTEADY) if unsteady else _OPEN
+    rows = tx.connection.execute(statement.execution_options(yield_per=1_000), {"name": rule})
     last, records = None, list[str]()
     for row in rows:
         if last is not None and row.id != last.id:
@@ -94,11 +99,21 @@ def following(tx: Transaction, rule: str, records: Iterable[str]) -> Iterator[Se
 
 
 _ROW = sa.select(watermarks).where(watermarks.c.rule == sa.bindparam("name"))
+_DECIDED = findings.c.state_since > rule_state.c.last_run_at
+_HAS_NEARBY = sa.type_coerce(findings.c.payload, sa.Text).like('%"nearby":{%')
+STEADY = (State.OPEN, State.SNOOZED, State.DISMISSED, State.HANDLED)
+"""States that a run leaves as they are while the records are the same."""
+_IS_UNSTEADY = sa.or_(
+    findings.c.state.not_in([state.value for state in STEADY]),
+    findings.c.snoozed_until.is_not(None),
+    _DECIDED,
+    _HAS_NEARBY,
+)
 _OPEN = (
     sa.select(
         *(findings.c.id, findings.c.state, findings.c.snoozed_until, findings.c.key, finding_members.c.record),
-        (findings.c.state_since > rule_state.c.last_run_at).label("decided"),
-        sa.type_coerce(findings.c.payload, sa.Text).like('%"nearby":{%').label("has_nearby"),
+        _DECIDED.label("decided"),
+        _HAS_NEARBY.label("has_nearby"),
     )
     .join(finding_members, finding_members.c.finding == findings.c.id)
     .join(rule_state, rule_state.c.rule == findings.c.rule)

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from notifications.wording import words
 from reconcile.findings.identity import id_of, is_erased, record_of
-from reconcile.findings.states import State
 from reconcile.store import Store, judgements, watermarks
-from reconcile.store.watermarks import OpenFinding
+from reconcile.store.watermarks import STEADY, OpenFinding
 from rules.groups.scope import KnownGroup, Unscoped
 from rules.values import RecordId, Value
 
@@ -29,6 +28,12 @@ class StoredGroups:
                 for finding in watermarks.open_findings(tx, self.rule)
             ]
 
+    def due(self) -> Sequence[KnownGroup]:
+        with self.store.read() as tx:
+            unsteady = watermarks.open_findings(tx, self.rule, unsteady=True)
+            findings = ((finding, _why_due(finding, tx.now)) for finding in unsteady)
+            return [_known(finding.key, finding.records, due=why) for finding, why in findings if why]
+
     def following(self, records: Iterable[RecordId]) -> Sequence[KnownGroup]:
         with self.store.read() as tx:
             findings = watermarks.following(tx, self.rule, map(record_of, records))
@@ -42,17 +47,13 @@ class StoredGroups:
         return [*records, *(_known(key, tuple(crowd)) for crowd, key in not_same.crowds)]
 
 
-_STEADY = (State.OPEN, State.SNOOZED, State.DISMISSED, State.HANDLED)
-"""States that a run leaves as they are while the records are the same."""
-
-
 def _why_due(finding: OpenFinding, now: dt.datetime) -> str:
     """Return why the next run looks at the finding again, as a clause; empty if it need not."""
     if finding.snoozed_until is not None and finding.snoozed_until <= now:
         return "a snooze ended"
     if finding.decided:
         return "a person decided about a finding"
-    if finding.state not in _STEADY:
+    if finding.state not in STEADY:
         return f"a finding is {words.state(finding.state.value)}"
     return "a finding shows records near its own" if finding.has_nearby else ""
 

@@ -21,7 +21,7 @@ from reconcile.store.carried import FindingsTakenOver
 from reconcile.store.finding_memory import Entered, Memory
 from reconcile.store.recognised import Recognised
 from reconcile.tracking.names import assign
-from reconcile.tracking.scoped import KeyTexts
+from reconcile.tracking.scoped import InScope
 from reconcile.tracking.writer import ACTOR, Writer
 from rules import values
 from rules.groups.group import Group
@@ -108,7 +108,7 @@ def record(
     else:
         by_records = followed.by_records and scope is None
         outlines = memory.outlines(tx, (rule.name,), by_records=by_records, lock=scope is None)
-    keys = None if scope is None else KeyTexts(scope)
+    keys = None if scope is None else InScope(scope)
     if keys is not None:
         outlines = keys.inside(tx, followed, groups, outlines)
     for part_groups, continued in _judgeable(groups, iter(outlines), followed, have_own_keys=have_own_keys):
@@ -230,7 +230,7 @@ class _Tally:
     """Sums over judgements."""
 
     def __init__(self, expected: Scope | None = None) -> None:
-        self._expected = None if expected is None else KeyTexts(expected)
+        self._expected = None if expected is None else InScope(expected)
         self._missed = 0
         self.carried = FindingsTakenOver()
         """Findings that the run did not look at."""

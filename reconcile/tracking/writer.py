@@ -17,6 +17,7 @@ from reconcile.store import finding_memory as memory
 from reconcile.store.finding_memory import Entered, Memory, Row
 from reconcile.tracking.names import VerdictNames
 from rules.groups.group import Group
+from rules.pairs import evidence
 
 ACTOR = "reconcile"
 _PLANNED = (State.AWAITING, State.APPROVED)
@@ -159,6 +160,7 @@ class Writer:
             "key": stored_parts.encoded(group.key),
             "money": {currency: str(amount) for currency, amount in group.money.items()},
             "amount_rank": 0.0 if self._rule.hides_amounts else stored_parts.amount_rank(group.money),
+            "probability": _probability(group),
             "records": len(group.members),
             "last_run": self._run,
             "last_seen": self._tx.now,
@@ -240,7 +242,15 @@ class Writer:
                 self._note_values(finding, "finding.values_left", before["gives"])
 
 
-_SHOWN = ("fingerprint", "dataset", "severity", "key", "payload", "money", "amount_rank", "records", "digest")
+_SHOWN = (
+    *("fingerprint", "dataset", "severity", "key", "payload", "money", "amount_rank", "probability", "records"),
+    "digest",
+)
+
+
+def _probability(group: Group) -> float | None:
+    probability = evidence.probability(group.links)
+    return None if probability is None else float(probability)
 
 
 def _member_rows(group: Group) -> Iterator[Row]:

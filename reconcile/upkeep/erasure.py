@@ -38,7 +38,7 @@ from reconcile.findings.results import RunSummary
 from reconcile.findings.states import Event, PlanState
 from reconcile.journal import effects
 from reconcile.messages import outbox
-from reconcile.store import Store, Transaction, audit_log, erasing, record_names
+from reconcile.store import Store, Transaction, audit_log, erasing, record_names, remembered, watermarks
 from reconcile.store import plans as stored_plans
 from reconcile.store.columns import json_text
 from reconcile.store.plans import PlanDamaged, PlanPurged, StoredPlan
@@ -48,7 +48,7 @@ from reconcile.tracking.progress import Transition
 
 NOT_REACHED = (
     "messages already sent",
-    "the records in their source",
+    "the records in their source, and what is kept beside a cleaned file: its version before the last change and notes",
     "existing backups and exports (a backup is erased when it is restored here)",
     "configurations that ran, and names of people who act",
 )
@@ -228,6 +228,8 @@ def _withdraw(tx: Transaction, plans: Sequence[str], by: str) -> None:
 
 def _finish(tx: Transaction, work: _Erasure, name: str, actor: str, *, is_repeated: bool) -> Erased:
     waiting = tuple(work.waiting())
+    for rule in remembered.rules_of(tx, work.wanted.dataset):
+        watermarks.forget(tx, rule)
     erased = Erased(name, work.reached(), waiting)
     body: JsonObject = {
         "erasure": name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -40,6 +41,8 @@ class ListFilter:
 
     `severity` means that or worse, `owner` that of the rule. `assigned_to` is a person; empty: nobody. `older_than` and
     `since` are about when a finding was first seen. `at_least` and `at_most` are sizes of its amount at risk.
+    `probable_at_least` and `probable_at_most` are probabilities from 0 to 1; with them or `by_probability`, which lists
+    the least probable findings first, only findings with a probability are listed.
     """
 
     states: tuple[State, ...] = ()
@@ -52,6 +55,9 @@ class ListFilter:
     since: dt.datetime | None = None
     at_least: Decimal | None = None
     at_most: Decimal | None = None
+    probable_at_least: Decimal | None = None
+    probable_at_most: Decimal | None = None
+    by_probability: bool = False
 
     def criteria(self, application: Application, tx: Transaction, *, show: bool = False) -> FindingFilter:
         """Return it for the store. Unless the person sees everything (`show`), masked amounts are in no range.
@@ -67,6 +73,8 @@ class ListFilter:
             amount=self._amount(project, tx, show=show),
             known_by=None if self.older_than is None else tx.now - self.older_than,
             known_since=self.since,
+            probability=(self.probable_at_least, self.probable_at_most),
+            by_probability=self.by_probability,
         )
         if self.owner is None:
             return replace(criteria, rules=self.rules)
@@ -105,6 +113,18 @@ def amount_of(text: str) -> Decimal:
     if amount is None or amount.currency is not None or amount.number < 0:
         raise ValueError(f"`{short(text)}` is not an amount; write it like 1500 or 1,500.00, without a currency")
     return amount.number
+
+
+def probability_of(text: str) -> Decimal:
+    """Return a probability as people write it: `90%`, `90 %` or `0.9`. Raises ValueError."""
+    match = _SHARE.fullmatch(text.strip())
+    share = None if match is None else Decimal(match["number"]) / (100 if match["percent"] else 1)
+    if share is None or share > 1:
+        raise ValueError(f"`{short(text)}` is not a probability; write it like 90%")
+    return share
+
+
+_SHARE = re.compile(r"(?P<number>\d{1,3}(\.\d{1,9})?) ?(?P<percent>%)?", re.ASCII)
 
 
 def _checked(project: Project, wanted: tuple[str, ...]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from reconcile.documents import JsonObject
 from reconcile.errors import Refused
 from reconcile.findings.approval import GivenApprovals, person
 from reconcile.findings.chosen_values import by_record, chosen_values
-from reconcile.findings.identity import member_name, public
+from reconcile.findings.identity import is_of_content, member_name, public
 from reconcile.findings.keeper import CHOOSABLE, handle_of
 from reconcile.findings.payload import DUPLICATE, apart
 from reconcile.findings.shown import Finding
@@ -29,6 +30,8 @@ from reconcile.store.findings import FindingFilter, count, find, get, some
 from reconcile.store.sealing import RowsUnreadable
 from rules.groups.forms import form_words
 from rules.groups.group import Difference
+from rules.pairs import evidence
+from rules.pairs.evidence import in_percent
 from rules.values import Value
 
 if TYPE_CHECKING:
@@ -79,8 +82,8 @@ class RevealRefused(Refused):
 class FindingView:
     """A finding as it may be shown. `form` is what is wrong with its records, in words; instants are in `timezone`.
 
-    `periods` are those of its rule, and `named` is its records in short, if its key is masked. `approvals` are those of
-    its plan while that waits for several people.
+    `periods` are those of its rule, and `named` is its records in short, if its key has masked values. `approvals` are
+    those of its plan while that waits for several people.
     """
 
     _finding: Finding
@@ -110,6 +113,12 @@ class FindingView:
     @property
     def records(self) -> int:
         return self._finding.records
+
+    @property
+    def probability(self) -> str:
+        """The probability that all its records are the same thing, in words; empty without one."""
+        probability = self._finding.probability
+        return "" if probability is None else in_percent(probability)
 
     @property
     def first_seen(self) -> dt.datetime:
@@ -145,8 +154,9 @@ class FindingView:
 
     @property
     def title(self) -> str:
-        """Its key, or its records if the key is masked: they distinguish it from other findings."""
-        return self.named or " · ".join("" if value is None else str(value) for value in self.key.values())
+        """Its key; instead of masked values, its records, which distinguish it from other findings."""
+        values = ["" if value is None else str(value) for value in self.key.values()]
+        return " · ".join([self.named, *(text for text in values if text != MASK)] if self.named else values)
 
     @property
     def at_risk(self) -> str:
@@ -224,13 +234,12 @@ def of_all(
 
 
 def _named(tx: Transaction, listed: Sequence[tuple[Finding, Masking]]) -> Mapping[str, str]:
-    """Return in short the records of small findings of which the whole key is masked; too many are not named."""
+    """Return in short the records of small findings of whose key a value is masked; too many are not named."""
     masked = {
         finding.id: hidden
         for finding, hidden in listed
-        if finding.key
-        and finding.records <= _FEW_RECORDS
-        and all(hidden.hides_of_key(column, finding.datasets) for column in finding.key)
+        if finding.records <= _FEW_RECORDS
+        and any(hidden.hides_of_key(column, finding.datasets) for column in finding.key)
     }
     if len(masked) > _MOST_NAMED:
         return {}
@@ -355,6 +364,18 @@ class FieldChoice:
 
 
 @dataclass(frozen=True)
+class WeakestView:
+    """The records of which a rule is least sure that they belong to a finding of three or more, by their places.
+
+    `command` takes them apart; None if their ids may not be shown.
+    """
+
+    places: frozenset[int]
+    probability: str
+    command: str | None
+
+
+@dataclass(frozen=True)
 class FindingDetail(FindingView):
     """A finding with its records, its history, its undo, and the next command for a person, if any. `undone` is the
     undo that it is left with, if its cleaning was undone, and `executed` its last cleaning that was done.
@@ -365,6 +386,7 @@ class FindingDetail(FindingView):
     """
 
     side_by_side: SideBySide
+    weakest: WeakestView | None
     history: tuple[EventView, ...]
     undo: UndoView | None
     undone: UndoneView | None
@@ -399,6 +421,15 @@ class FindingDetail(FindingView):
         if far is None:
             return f"{difference.column} differs"
         return f"{difference.column} differs {far}" if far.startswith("by") else f"{difference.column} {far}"
+
+    @property
+    def doubt(self) -> str | None:
+        """Which of its records are the least certain, and the command that takes them apart; None of two."""
+        if self.weakest is None:
+            return None
+        names = words.listed([self.record_names[place] for place in sorted(self.weakest.places)])
+        remedy = f"; if not the same: {self.weakest.command}" if self.weakest.command else ""
+        return f"Least certain: {names} ({self.weakest.probability}){remedy}"
 
     @property
     def comparison(self) -> FieldComparison | None:
@@ -528,9 +559,11 @@ def detail(application: Application, identifier: str, *, show: bool) -> FindingD
     waiting = stored.plan_hash if stored is not None and stored.state is PlanState.AWAITING else None
     rule = rule_of(project, finding)
     table = records.side_by_side(project, finding, hidden)
+    splits = _splits(application, finding)
     return FindingDetail(
         *(finding, hidden, view.form, view.timezone, view.periods, view.approvals, view.named),
         side_by_side=table,
+        weakest=_weakest(finding, hidden, splits),
         history=tuple(map(EventView.of, entries)),
         undo=undo_view,
         undone=_undone(finding, done, entries),
@@ -542,7 +575,7 @@ def detail(application: Application, identifier: str, *, show: bool) -> FindingD
         can_take_back=can_take_back,
         alternatives=() if rule is None else rule.alternatives,
         handles=_handles(application, finding),
-        splits=_splits(application, finding),
+        splits=splits,
         field_choices=_field_choices(application, finding, table),
     )
 
@@ -625,6 +658,23 @@ def _splits(application: Application, finding: Finding) -> tuple[str, ...]:
         "" if judged[member_name(member)] == finding.records - 1 else handle_of(key, finding.id, member)
         for member in finding.members
     )
+
+
+def _weakest(finding: Finding, hidden: Masking, splits: Sequence[str]) -> WeakestView | None:
+    """Return the least certain records, unless nobody may split them off any more."""
+    links = evidence.holding(finding.links) if all(splits) and splits else ()
+    if not links:
+        return None
+    link, places = links[-1]
+    assert link.probability is not None  # noqa: S101 - only such links count
+    names = [hidden.side(member.dataset).name(member) for member in finding.members]
+    [alone, *others] = sorted(places)
+    parts, command = [names[alone]], ["split", finding.id, names[alone]]
+    if others:  # to split off one of them would part it from the others
+        parts = [names[link.first], names[link.second]]
+        command = ["judge", finding.rule, *parts, "--not-the-same"]
+    is_typed = not any(MASK in name for name in parts) and not any(is_of_content(each.id) for each in finding.members)
+    return WeakestView(places, in_percent(link.probability), shlex.join(["reconcile", *command]) if is_typed else None)
 
 
 def _prospect(

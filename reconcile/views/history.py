@@ -45,7 +45,9 @@ class EventView:
 def _story(entry: LogEntry) -> str:
     """The finding's event, or that of the plan which an undo moved."""
     body = entry.body or {}
-    if entry.event == "plan.proposed" and body.get("policy") == "none" and not body.get("undoes"):
+    if entry.event == "plan.proposed" and body.get("undoes"):
+        return OF_UNDO
+    if entry.event == "plan.proposed" and body.get("policy") == "none":
         return BY_RULE
     undone = next((after for kind, _, _, after in body.get(log.ALSO, ()) if kind == facts.PLAN), None)
     if undone == PlanState.SUCCEEDED.value:  # as before its undo, which was not done
@@ -63,6 +65,8 @@ def to_json(view: EventView) -> JsonObject:
 
 BY_RULE = "plan.proposed_by_rule"
 """The story of a plan that its rule allows without asking anybody."""
+OF_UNDO = "plan.undo_proposed"
+"""The story of the plan by which a person undoes another."""
 NOT_UNDONE = "operation.not_compensated"
 """The story of an undo that ended without having changed anything."""
 _NOT_DONE = ("operation.failed", "operation.skipped")
@@ -115,6 +119,7 @@ IN_WORDS: Mapping[str, str] = {
     "limits.exceeded": "approved beyond a limit",
     "plan.proposed": "proposed",
     BY_RULE: "proposed, no approval needed",
+    OF_UNDO: "undo requested",
     "plan.approved": "plan approved",
     "plan.skipped": "plan dropped",
     "plan.doubted": "to be looked at before approval",

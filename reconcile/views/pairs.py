@@ -14,10 +14,11 @@ from reconcile.masking import records
 from reconcile.masking.personal import Masking
 from reconcile.masking.records import SideBySide
 from reconcile.people.roles import Person
-from reconcile.store import uncertain_pairs
+from reconcile.store import listed_pairs, uncertain_pairs
 from reconcile.store.uncertain_pairs import StoredPair
 from reconcile.views.findings import RevealRefused
 from rules.groups.group import DuplicateGroup, Member
+from rules.pairs.evidence import in_percent
 
 if TYPE_CHECKING:
     from reconcile.app import Application
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PairView:
-    """Two records that a rule is not sure about, as they may be shown. `id` names the pair without any value.
+    """Two records that a rule is not sure about, or that it joined, as they may be shown.
 
-    `evidence` says in words what speaks for and against that they are the same; `is_masked` if a value may be masked.
+    `id` names the pair without any value, and `evidence` says in words what speaks for and against that they are the
+    same; `is_masked` if a value may be masked.
     """
 
     id: str
@@ -55,26 +57,30 @@ class PairView:
     @property
     def percent(self) -> str:
         """The probability in words."""
-        return f"{self.probability * 100:.0f} %"
+        return in_percent(self.probability)
 
 
-def waiting(application: Application, rules: Sequence[str] = (), *, show: bool = False) -> list[PairView]:
-    """Return the pairs that wait for an answer, of these rules or of all; `show` masks nothing."""
-    return [_view(application, pair, show=show) for pair in _stored(application, rules)]
+def waiting(
+    application: Application, rules: Sequence[str] = (), *, joined: bool = False, show: bool = False
+) -> list[PairView]:
+    """Return the pairs that wait for an answer, of these rules or of all: those that they are not sure about, or those
+    that `joined` the records of findings. `show` masks nothing."""
+    return [_view(application, pair, show=show) for pair in _stored(application, rules, joined=joined)]
 
 
 def count(application: Application, rules: Sequence[str] = ()) -> int:
-    """Return the number of pairs that wait for an answer, of these rules or of all."""
+    """Return the number of uncertain pairs that wait for an answer, of these rules or of all."""
     return len(_stored(application, rules))
 
 
-def _stored(application: Application, rules: Sequence[str]) -> list[StoredPair]:
+def _stored(application: Application, rules: Sequence[str], *, joined: bool = False) -> list[StoredPair]:
     every_rule = application.project.rules
     kinds = {name: every_rule[name].kind for name in rules or every_rule if every_rule[name].learns}
     if not kinds:
         return []
+    list_pairs = listed_pairs.joined if joined else uncertain_pairs.waiting
     with application.memory.read() as tx:
-        return [pair for pair in uncertain_pairs.waiting(tx, list(kinds)) if pair.kind == kinds[pair.rule]]
+        return [pair for pair in list_pairs(tx, list(kinds)) if pair.kind == kinds[pair.rule]]
 
 
 def reveal(application: Application, pair: str, *, by: Person) -> PairView | None:
@@ -84,7 +90,7 @@ def reveal(application: Application, pair: str, *, by: Person) -> PairView | Non
     from reconcile.audit import log  # noqa: PLC0415 - only a revealed pair needs the log
 
     with application.memory.begin() as tx:
-        stored = uncertain_pairs.get(tx, pair)
+        stored = listed_pairs.get(tx, pair)
         if stored is None or stored.rule not in application.project.rules:
             return None
         body = {"rule": stored.rule, "uncertain": stored.id, "system": by.origin}

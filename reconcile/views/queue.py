@@ -40,13 +40,13 @@ class QueuePage:
 def listed(
     application: Application, criteria: FindingFilter, *, limit: int, cursor: str | None = None, members: bool = False
 ) -> QueuePage:
-    """Return a page of findings, the worst first. Raises CursorRefused, StoreError."""
+    """Return a page of findings in the order of the filter. Raises CursorRefused, StoreError."""
     with application.memory.read() as tx:
         seals = _seals(tx)
-        after = None if cursor is None else _position(seals, cursor)
+        after = None if cursor is None else _position(seals, cursor, _order(criteria))
         answer = page(tx, criteria, limit=limit, after=after, members=members)
         views = of_all(application, tx, answer.findings)
-    end = None if answer.end is None else _cursor(seals, answer.end)
+    end = None if answer.end is None else _cursor(seals, answer.end, _order(criteria))
     return QueuePage(tuple(views), end)
 
 
@@ -55,17 +55,19 @@ def _seals(tx: Transaction) -> Seals:
     return Seals([hmac.digest(tx.store.key, b"reconcile/cursor/1", "sha256")])
 
 
-def _cursor(seals: Seals, position: PagePosition) -> str:
+def _order(criteria: FindingFilter) -> str:
+    """Return the name of the order, in which alone a cursor names a place."""
+    return "cursor by probability" if criteria.by_probability else "cursor"
+
+
+def _cursor(seals: Seals, position: PagePosition, order: str) -> str:
     first_seen = canonical_instant(position.first_seen)
-    return seals.seal(json.dumps([position.severity, position.amount_rank, first_seen, position.id]), _OF)
+    return seals.seal(json.dumps([position.severity, position.rank, first_seen, position.id]), order)
 
 
-def _position(seals: Seals, cursor: str) -> PagePosition:
+def _position(seals: Seals, cursor: str, order: str) -> PagePosition:
     try:
-        severity, amount_rank, first_seen, name = json.loads(seals.open(cursor, _OF))
+        severity, rank, first_seen, name = json.loads(seals.open(cursor, order))
     except RowsUnreadable:
         raise CursorRefused from None
-    return PagePosition(severity, amount_rank, dt.datetime.fromisoformat(first_seen), name)
-
-
-_OF = "cursor"
+    return PagePosition(severity, rank, dt.datetime.fromisoformat(first_seen), name)

@@ -155,7 +155,7 @@ def detail(application: Application, name: str) -> RuleDetail:
         view = _advised(application, tx, _Sums.of(tx, name).view(application, application.project.rules[name]))
         changes = _changes(tx, name)
         latest = _latest(tx, name)
-    weights = application.project.rules[name].weights
+    weights = application.project.rules[name].learnt_weights
     definition, waiting = changes[0].definition if changes else "", pairs.count(application, [name])
     return RuleDetail(view, definition, changes, days, latest, weights, waiting)
 

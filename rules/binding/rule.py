@@ -185,7 +185,7 @@ class Rule(Strict):
         )
 
     @property
-    def weights(self) -> Weights | None:
+    def learnt_weights(self) -> Weights | None:
         """The learnt weights that it names, if it does."""
         return None
 

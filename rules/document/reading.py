@@ -186,11 +186,14 @@ def _setting(place: PathEnd, sentence: str) -> PathEnd:
 
 
 def _at_fault(place: PathEnd, sentence: str) -> Position:
-    """Return the position of the value that a sentence quotes; else of the mapping's key, or of the value."""
+    """Return the position of the value that a sentence quotes first; else of the mapping's key, or of the value.
+
+    What it quotes after that are names to write instead.
+    """
     nodes = itertools.islice(walk(place.node), _WALKED) if "`" in sentence else ()
     scalars = (scalar for _, scalar in nodes if isinstance(scalar, ScalarNode) and scalar.text)
-    quoted = next((scalar.at for scalar in scalars if f"`{scalar.text}`" in sentence), None)
-    return quoted or (place.key_at if isinstance(place.node, MapNode) else place.node.at)
+    quoted = [(sentence.index(f"`{scalar.text}`"), scalar.at) for scalar in scalars if f"`{scalar.text}`" in sentence]
+    return min(quoted)[1] if quoted else (place.key_at if isinstance(place.node, MapNode) else place.node.at)
 
 
 def _tag(node: Node, context: Mapping[str, Any]) -> str:

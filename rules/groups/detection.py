@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -56,7 +56,8 @@ class Detection:
     `unread_of` are the records of each dataset that were not read, because their `where` is certain to be false; they
     are counted in `read`. `uncertain` are the pairs whose judgement would teach the rule most, if its kind learns, the
     first ones most. An incremental detection gives its `scope`: it read only records of these keys, and counts
-    only what it read. One that was to learn gives what it has `learnt`, and no groups.
+    only what it read. `remember` returns what the next incremental one needs, by name; what it does not name stays. One
+    that was to learn gives what it has `learnt`, and no groups.
     """
 
     rule: str
@@ -80,6 +81,7 @@ class Detection:
     unread_of: Mapping[str, int] = field(default_factory=dict)
     learnt: Learnt | None = None
     uncertain: tuple[UncertainPair, ...] = ()
+    remember: Callable[[], Mapping[str, bytes]] | None = None
 
     @property
     def unread(self) -> int:

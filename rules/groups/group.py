@@ -61,7 +61,8 @@ class Difference:
 class Group(ABC):
     """Records that a rule found together, each in a role.
 
-    `key` maps key column to normalised value. `money` is the amount at risk per currency, with its sign. `span` is the
+    `key` maps key column to normalised value, or to a value as read if `compared_key` has the normalised ones: these
+    decide about the identity of the finding. `money` is the amount at risk per currency, with its sign. `span` is the
     first and last instant (or number) of the rule's `gap`/`window` column. `form` says what is wrong with the records.
     `digest` is equal for equal groups of a rule, if it computes one; see `rules.groups.recognised`.
 
@@ -83,6 +84,7 @@ class Group(ABC):
     key: Mapping[str, Value]
     _: KW_ONLY
     form: str
+    compared_key: Mapping[str, Value] = field(default_factory=dict, compare=False, repr=False)
     keeper: Member | None = None
     surplus: tuple[Member, ...] = ()
     money: Mapping[str, Decimal] = field(default_factory=dict)
@@ -112,6 +114,11 @@ class Group(ABC):
     def anchor(self) -> Member:
         """The first record."""
         return self.members[0]
+
+    @property
+    def identity_key(self) -> Mapping[str, Value]:
+        """The key with its values as they are compared."""
+        return self.compared_key or self.key
 
     @property
     def at_risk(self) -> dict[str, Decimal]:

@@ -14,9 +14,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scope:
-    """The keys whose groups a detection looked at, as `Group.key`. Findings of other keys stay as they are."""
+    """The keys whose groups a detection looked at, as `Group.key`, or the `records` with all their groups.
 
-    keys: tuple[Mapping[str, Value], ...]
+    Findings of other keys or records stay as they are.
+    """
+
+    keys: tuple[Mapping[str, Value], ...] = ()
+    records: tuple[RecordId, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,9 @@ class KnownGroups(Protocol):
     def open(self) -> Sequence[KnownGroup]:
         """All findings that had a group. Raises Unscoped if their records cannot be looked up."""
 
+    def due(self) -> Sequence[KnownGroup]:
+        """Those of the open findings that are due. Raises Unscoped."""
+
     def following(self, records: Iterable[RecordId]) -> Sequence[KnownGroup]:
         """All findings, also ended ones, that a group with one of these records may continue; raises Unscoped.
 
@@ -52,11 +59,14 @@ class Changed:
     """Records of a table that changed since an earlier run, and others by their values: all of one snapshot.
 
     `touched` has the needed columns. `matching` returns the records whose columns of these names have one of the tuples
-    of values; it may return more. It raises Unscoped for too many.
+    of values; it may return more. It raises Unscoped for too many. `present` returns the ids of records that exist, of
+    some ids. `remembered` returns what the last run gave to remember, by name: see `Detection.remember`.
     """
 
     touched: pa.Table
     matching: Callable[[tuple[str, ...], Sequence[tuple[Value, ...]]], pa.Table]
+    present: Callable[[Sequence[RecordId]], pa.Table]
+    remembered: Callable[[], Mapping[str, bytes]]
 
 
 class Unscoped(Exception):

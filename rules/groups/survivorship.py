@@ -183,7 +183,7 @@ def check_fields(
         elif strategy.column is not None:
             sentences += _unordered(field, strategy, schema[strategy.column].type)
         if strategy.how in ("union", "longest") and field not in texts:
-            sentences.append(f"`{field}` holds no plain text, so `{strategy.how}` does not apply")
+            sentences.append(f"`{field}` holds no plain text, so `{strategy.how}` does not apply; use `most_frequent`")
     for group in linked:
         of_group = {fields[name] for name in group if name in fields}
         if len(of_group) > 1:

@@ -21,7 +21,7 @@ class _Titles:
     """The words that `name` drops."""
 
     def __init__(self) -> None:
-        self.titles = listed("names", "titles")
+        self.titles = listed("names", "titles") | listed("names", "generations")
         self.after_names = listed("names", "after names")
         degrees = sorted(listed("names", "dotted"), reverse=True)
         letters = [degree for degree in degrees if all(len(part) == 1 for part in degree.split("."))]

@@ -49,6 +49,7 @@ def test_a_comma_is_the_mark_where_the_dataset_says_so() -> None:
     assert read(texts, ",")[0] == [Decimal(text) for text in ("1234.50", "-1234.50", "-1234.50", "-1234.50")]
 
 
+@pytest.mark.slow
 def test_dashes_after_the_mark_are_no_cents_and_no_sign() -> None:
     texts = ["5,-", "1.250,-", "5,--", "€ 5,-", "-5,-", "5,- €", "5,\u2014", "5,- DR", "5,00-"]
     values = [Decimal(text) for text in ("5", "1250", "5", "5", "-5", "5", "5", "-5", "-5")]
@@ -78,6 +79,7 @@ def test_only_decimals_are_amounts(word: str) -> None:
     assert read(["$1", "(1)"], word=word)[0] == [None, None]
 
 
+@pytest.mark.slow
 @given(
     st.decimals(min_value=0, max_value=Decimal("9999999.99"), places=2),
     st.sampled_from(["{}", "${}", "{} €", "USD {}", "CHF{}"]),
@@ -142,12 +144,14 @@ def test_a_run_compares_them_and_tells_mixed_currencies(tmp_path: Path, name: st
     assert "not a decimal" in reasons
 
 
+@pytest.mark.slow
 def test_check_tells_mixed_currencies(tmp_path: Path) -> None:
     checked = _written(tmp_path, "a.csv", ["$1", "€2"])("check")
 
     assert "`amount` mixes currencies" in checked.said
 
 
+@pytest.mark.slow
 def test_suggest_proposes_a_decimal_for_amounts_with_a_sign(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('n,total\n1,"$1,234.50"\n2,($2.00)\n3,€ 3.00\n')
 

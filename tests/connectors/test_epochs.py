@@ -53,6 +53,7 @@ def test_numbers_of_every_type_are_the_same_instant(unit: str, kind: pa.DataType
     assert (values, problems) == ([dt.datetime(2026, 3, 1, 10, tzinfo=dt.UTC), None], [])
 
 
+@pytest.mark.slow
 def test_decimals_are_parts_of_the_unit() -> None:
     later = dt.datetime(2026, 3, 1, 10, 0, 0, 123_456, tzinfo=dt.UTC)
 
@@ -62,6 +63,7 @@ def test_decimals_are_parts_of_the_unit() -> None:
     assert coerced(pa.array(["-0.0000005"]), "instant epoch s")[0] == [START - dt.timedelta(microseconds=1)]
 
 
+@pytest.mark.slow
 @given(st.integers(-30_610_224_000_000_000, 253_402_300_799_999_999), st.sampled_from(list(UNITS)))
 def test_any_microsecond_from_the_year_1000_to_9999_is_read_exactly(micros: int, unit: str) -> None:
     text = format(Decimal(micros) / (1_000_000 // UNITS[unit]), "f")
@@ -133,6 +135,7 @@ def _source(folder: Path, name: str, numbers: list[int]) -> str:
     }.get(name, f"{{type: files}} path: {name}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_reconciliation_compares_them_with_days(tmp_path: Path, name: str) -> None:
     source, _, place = _source(tmp_path, name, [MORNING * 1000, (MORNING + 31 * 86_400) * 1000]).partition("} ")

@@ -21,6 +21,8 @@ from tests.connectors.files.test_formats import ods
 from tests.support.cli import Project
 from tests.support.files import by_duckdb, records, source
 
+pytestmark = pytest.mark.slow
+
 BLOCKS: list[list[Any]] = [["A-1", 10], [None, 20], [None, 5], ["A-2", 7], [None, 3]]
 EXPECTED = [("A-1", 10), ("A-1", 20), ("A-1", 5), ("A-2", 7), ("A-2", 3)]
 

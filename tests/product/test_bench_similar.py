@@ -1,10 +1,11 @@
 """The benchmark of kind `similar` at a small size: what it measures is what the engine finds."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from bench.similar import ablation, accuracy, leave_one_out, made_up, mutation_table, report, sets
+from bench.similar import ablation, accuracy, incremental, leave_one_out, made_up, mutation_table, report, sets
 from bench.similar.background import Background
 from bench.similar.evaluation import Prepared, replaced
 from bench.similar.labelled import Labelled, Rates, reported_pairs
@@ -126,3 +127,31 @@ def test_a_section_is_written_in_place_of_the_former_one(tmp_path: Path) -> None
     report.write(page, "About.", report.section("Accuracy", "new"))
 
     assert page.read_text() == f"{report.HEAD}About.\n\n### Accuracy\n\nnew\n\n### Mutations\n\nkept\n"
+
+
+@pytest.mark.slow
+def test_an_e_mail_built_from_names_is_measured_with_and_without_what_recognises_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sets.SETS, "toy", lambda: made_up.persons(300))
+
+    page = ablation.sections(["toy"])
+
+    [heads] = [line for line in page.splitlines() if line.startswith("| set |")][:1]
+    [row] = [line for line in page.splitlines() if line.startswith("| toy |")][:1]
+    assert row.split("|")[heads.split("|").index(" no derived e-mail ")].strip()
+
+
+@pytest.mark.slow
+def test_a_run_that_compares_new_records_is_measured_next_to_one_that_compares_all() -> None:
+    page = incremental.sections(3_000, 60, 1)
+
+    full, new = (re.search(rf"\| compares {what} \|(.*)\|", page) for what in ("full", "new"))
+    assert full is not None
+    assert new is not None
+    assert full[1].split("|")[1].strip() == "1.00"
+    assert float(new[1].split("|")[2]) > 0
+    first = re.search(r"Findings after the first run: (\d+) and (\d+)", page)
+    assert first is not None
+    assert first[1] == first[2]
+    assert int(first[1]) > 250

@@ -64,7 +64,16 @@ INTERNAL = {
         "reconcile.cleaning.execution.verdict.Unassigned",
     ),
     "its connector turns it into a ConnectorError, or reads another way": (
+        "connectors.airtable.cleaning.changes.Forgotten",
+        "connectors.airtable.failures.Failure",
+        "connectors.airtable.values.Unreadable",
+        "connectors.airtable.values.Unwritable",
+        "connectors.disk.cleaning.contents.Unwritable",
+        "connectors.workbook.editing.refusals.NotEditable",
         "connectors.files.json.values.NotJson",
+        "connectors.google_sheets.cleaning.replacing.Unwritable",
+        "connectors.google_sheets.cleaning.writing.Overtaken",
+        "connectors.google_sheets.client.WriteLost",
         "connectors.sql.cleaning.dialect.NotCommitted",
         "connectors.sql.cleaning.dialect.Unwritable",
         "connectors.sql.values.Misfit",
@@ -84,7 +93,10 @@ INTERNAL = {
         "rules.pairs.assignment.optimum.Refuted",
         "rules.pairs.assignment.optimum.TooMuchWork",
     ),
-    "a run that would be incremental is full, and says why": ("rules.groups.scope.Unscoped",),
+    "a run that would be incremental is full, and says why": (
+        "rules.groups.scope.Unscoped",
+        "rules.kinds.similar.index.document.Unreadable",
+    ),
     "it fails a test": (
         "connectors.conformance.promises.ConformanceFailure",
         "notifications.conformance.ChannelConformanceFailure",

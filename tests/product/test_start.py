@@ -17,10 +17,12 @@ pytestmark = pytest.mark.slow
 
 UNUSED = (
     "alembic",
+    "google.auth",
     "jinja2",
     "lxml",
     "pandas",
     "psycopg",
+    "pyairtable",
     "pymysql",
     "pyarrow.compute",
     "python_calamine",

@@ -3,7 +3,8 @@
 import os
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from hypothesis import settings
 
@@ -13,6 +14,7 @@ SECONDS = float(os.environ.get("RECONCILE_CHAOS_SECONDS") or 0)
 """How long the long tier is to take, all suites together; 0: the short one of every test run."""
 REPORT = os.environ.get("RECONCILE_CHAOS_REPORT")
 """A file that each suite writes its line of the table to."""
+Case = TypeVar("Case")
 
 
 def lasting(share: float, short: Callable[[], bool]) -> Callable[[], bool]:
@@ -21,6 +23,18 @@ def lasting(share: float, short: Callable[[], bool]) -> Callable[[], bool]:
         return short
     end = time.monotonic() + SECONDS * share
     return lambda: time.monotonic() > end
+
+
+def few(short: int, long: int) -> int:
+    """Return how many examples to try: `short` in every test run, `long` in the long tier."""
+    return long if SECONDS else short
+
+
+def spread(cases: Sequence[Case], number: int) -> list[Case]:
+    """Return so many of the cases, spread evenly from the first to the last; all of them in the long tier."""
+    if SECONDS or number >= len(cases):
+        return list(cases)
+    return [cases[round(place * (len(cases) - 1) / (number - 1))] for place in range(number)]
 
 
 def examples(number: int, quick: int) -> int:

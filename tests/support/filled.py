@@ -463,6 +463,12 @@ ROWS: Mapping[str, Rows] = {
             }
         ],
     },
+    "0021": {},  # a column of findings, which a run fills
+    "0022": {
+        "remembered": [
+            {"rule": "old-rule", "name": "records", "number": 0, "dataset": "charges", "content": b"\x00\x01\xff"}
+        ],
+    },
 }
 
 REVISIONS = tuple(

@@ -110,7 +110,9 @@ class MemorySheet:
     def identity(self) -> str:
         return f"memory:{self._book}"
 
-    def catalogue(self, dataset: Any, soft: Sequence[Reference] = (), *, table: str | None = None) -> Catalogue:
+    def catalogue(
+        self, dataset: Any, soft: Sequence[Reference] = (), *, table: str | None = None, key: Sequence[str] = ()
+    ) -> Catalogue:
         name = table or dataset.sheet
         columns = self._columns(name)
         facts = TableFacts(name, tuple(ColumnFacts(column, "text") for column in columns), ("id",))

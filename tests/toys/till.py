@@ -101,7 +101,9 @@ class Till:
     def identity(self) -> str:
         return f"till:{self._folder.name}"
 
-    def catalogue(self, dataset: Any, soft: Sequence[Reference] = (), *, table: str | None = None) -> Catalogue:
+    def catalogue(
+        self, dataset: Any, soft: Sequence[Reference] = (), *, table: str | None = None, key: Sequence[str] = ()
+    ) -> Catalogue:
         facts = TableFacts(TABLE, tuple(ColumnFacts(name, "text") for name in COLUMNS), ("id",))
         return Catalogue(TABLE, {TABLE: facts}, (), hashlib.sha256(repr(COLUMNS).encode()).hexdigest())
 

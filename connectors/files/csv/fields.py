@@ -106,6 +106,52 @@ class RecordReader:
             at += 1
 
 
+class FieldSpan(NamedTuple):
+    """Where a field of a record is in the record's text: with its quotes, and the blanks around them."""
+
+    begin: int
+    end: int
+
+
+def field_spans(record: str, delimiter: str, quote: str) -> list[FieldSpan]:
+    """The fields of a readable record, which may extend over several lines."""
+    opening, closing = _patterns(delimiter, quote)
+    spans: list[FieldSpan] = []
+    at = 0
+    while True:
+        begin = at
+        closed = closing.match(record, opened.end()) if (opened := opening.match(record, at)) else None
+        if closed is not None:
+            at = closed.end()
+        else:
+            end = record.find(delimiter, at)
+            at = len(record.rstrip(ENDS)) if end < 0 else end
+        spans.append(FieldSpan(begin, at))
+        if record[at : at + 1] != delimiter:
+            return spans
+        at += 1
+
+
+@dataclass(frozen=True)
+class QuotedField:
+    """A quoted field: its text, and the number of blanks before and after its quotes."""
+
+    text: str
+    before: int
+    after: int
+
+
+def quoted_field(written: str, delimiter: str, quote: str) -> QuotedField | None:
+    """Read a field that is quoted, as `field_spans` found it; None for any other."""
+    opening, closing = _patterns(delimiter, quote)
+    opened = opening.match(written)
+    closed = closing.match(written, opened.end()) if opened else None
+    if opened is None or closed is None:
+        return None
+    after = len(written) - len(written.rstrip(" ")) if quote != " " else 0
+    return QuotedField(closed[1].replace(2 * quote, quote), opened.end() - 1, after)
+
+
 def _followed(opened: int, closed: int) -> Malformed:
     reason = "text follows a closing quote"
     if opened != closed:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from connectors.disk.opened_file import OpenedFile
 from connectors.errors import FileUnreadable
@@ -23,22 +23,32 @@ NEAR = 5
 QUOTE = "quote fields that hold the delimiter, or set `delimiter`"
 
 
+class LocatedRecord(NamedTuple):
+    """A record from its first to its last physical line, counted from 1."""
+
+    record: RawRecord
+    last: int
+
+
 def records(file: OpenedFile, dialect: CsvDialect, max_line: int) -> Iterator[RawRecord]:
     """Every data record. Raises FileUnreadable for bytes outside the encoding."""
     encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
-    width = len(dialect.columns)
     with io.TextIOWrapper(file.bytes(), encoding, newline="") as text, _decoding(file.name, dialect.encoding):
-        for _ in range(dialect.before):
-            text.readline()
-        reader = iter(RecordReader(text, dialect.delimiter, dialect.quote, max_line, dialect.before, width == 1))
-        if dialect.header:
-            next(reader, None)
-        for record in reader:
-            fields = record.fields
-            if isinstance(fields, Malformed) or len(fields) == width:
-                yield record
-            else:
-                yield _of_width(record, fields, width)
+        yield from (located.record for located in located_records(text, dialect, max_line))
+
+
+def located_records(lines: Iterable[str], dialect: CsvDialect, max_line: int) -> Iterator[LocatedRecord]:
+    """Every data record of these physical lines."""
+    width = len(dialect.columns)
+    below = itertools.islice(lines, dialect.before, None)
+    reader = RecordReader(below, dialect.delimiter, dialect.quote, max_line, dialect.before, width == 1)
+    walk = iter(reader)
+    if dialect.header:
+        next(walk, None)
+    for record in walk:
+        fields = record.fields
+        is_fit = isinstance(fields, Malformed) or len(fields) == width
+        yield LocatedRecord(record if is_fit else _of_width(record, fields, width), reader.number)  # type: ignore[arg-type] # a list
 
 
 def _of_width(record: RawRecord, fields: list[str], width: int) -> RawRecord:

@@ -142,6 +142,9 @@ def _indexes(
 class MysqlChanges(OverlappingChanges):
     """See `connectors.base.Changes`."""
 
+    at_once = 200
+    """MariaDB and MySQL read the whole table for very many values."""
+
     def __init__(
         self,
         snapshot: SqlSnapshot,

@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.types import NULLTYPE
 
 from connectors.sql.changes.indexes import TableIndexes
 from connectors.sql.changes.overlapping import OverlappingChanges
-from connectors.sql.changes.view import ChangingTable, Condition, TableChanges, stored_value
+from connectors.sql.changes.view import ChangingTable, Condition, TableChanges, any_of, stored_value
 from connectors.sql.columns import SqlColumn
 from connectors.sql.snapshot import SqlSnapshot
 from connectors.sql.values import Wall, without_zeros
@@ -182,10 +183,10 @@ class SqliteChanges(OverlappingChanges):
             values = [format(without_zeros(value), "f") for value in values]
         elif not isinstance(column.kind, sa.Text):
             return super()._one_of(name, values)
-        texts: list[sa.ColumnElement[Any]] = [sa.literal(value, sa.Text()) for value in values]
+        texts = list(values)
         if isinstance(column.kind, sa.Text):  # a blob is read as the text that it spells
-            texts += [sa.literal(value.encode(), sa.LargeBinary()) for value in values]
-        return sa.type_coerce(self._table.plain.c[name], sa.Text).in_(texts)
+            texts += [value.encode() for value in values]
+        return sa.type_coerce(self._table.plain.c[name], NULLTYPE).in_(any_of(texts, NULLTYPE))
 
     def _is_before_all(self) -> Condition:
         """Return a condition also for numbers, which are before all texts; other texts are after any time."""

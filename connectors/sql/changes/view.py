@@ -21,8 +21,6 @@ from connectors.sql.reading import AsDeclared
 from connectors.sql.snapshot import SqlSnapshot
 from connectors.sql.values import Wall
 
-AT_ONCE = 200
-"""Values in one statement. More are slow to parse, and MariaDB and MySQL read the whole table for very many."""
 _SHIFTED = dt.timedelta(hours=2)
 """The most that a zone's clock is put back at once: naive times repeat for so long."""
 _FIRST_YEAR = dt.datetime(1000, 1, 1, tzinfo=dt.UTC)
@@ -63,6 +61,11 @@ class ChangingTable:
 
 class TableChanges(ABC):
     """See `connectors.base.Changes`."""
+
+    at_once = 2_000
+    """Values of a column in one statement."""
+    _ROWS_AT_ONCE = 200
+    """Rows of values in one statement: each is a condition, and many are slow to parse."""
 
     def __init__(self, snapshot: SqlSnapshot, table: ChangingTable, indexes: TableIndexes) -> None:
         self._snapshot, self._table, self._indexes = snapshot, table, indexes
@@ -141,8 +144,9 @@ class TableChanges(ABC):
 
     def _having(self, names: Sequence[str], values: Sequence[tuple[Any, ...]]) -> Iterator[Condition]:
         """Yield conditions that together hold for the records with these values."""
-        for begin in range(0, len(values), AT_ONCE):
-            part = values[begin : begin + AT_ONCE]
+        size = self.at_once if len(names) == 1 else self._ROWS_AT_ONCE
+        for begin in range(0, len(values), size):
+            part = values[begin : begin + size]
             if len(names) == 1:
                 yield self._one_of(names[0], [value for (value,) in part])
             else:
@@ -151,8 +155,7 @@ class TableChanges(ABC):
 
     def _one_of(self, name: str, values: Sequence[Any]) -> Condition:
         column = self._table.plain.c[name]
-        literals = [sa.literal(stored_value(value, column.type), column.type) for value in values]
-        return column == literals[0] if len(literals) == 1 else column.in_(literals)
+        return column.in_(any_of([stored_value(value, column.type) for value in values], column.type))
 
     def _read(self, columns: Sequence[str], condition: Condition, most: int) -> pa.Table | None:
         table = self._whole(sa.select(*map(self._table.selected, columns)).where(condition).limit(most + 1))
@@ -161,6 +164,11 @@ class TableChanges(ABC):
     def _whole(self, statement: sa.Select[Any]) -> pa.Table:
         """Return an answer with the values of a run that reads all: here they are compared, not there."""
         return self._snapshot.whole(statement, compared=False)
+
+
+def any_of(values: Sequence[Any], kind: sa.types.TypeEngine[Any]) -> sa.BindParameter[Any]:
+    """Return values for `in_` as one parameter: a thousand parameters take SQLAlchemy longer than the database."""
+    return sa.bindparam(None, list(values), kind, expanding=True, unique=True)
 
 
 def stored_value(value: Any, kind: sa.types.TypeEngine[Any]) -> Any:

@@ -37,6 +37,7 @@ from connectors.target import (
     Cell,
     Change,
     Owned,
+    Promises,
     Receipt,
     Reference,
     Row,
@@ -73,6 +74,8 @@ class SqlTarget:
     `names` returns the existing datasets, for the error about a missing one.
     """
 
+    promises = Promises()
+
     def __init__(
         self, url: sa.URL, root: Path, place: ErrorContext, seconds: float, names: Callable[[], Sequence[str]]
     ) -> None:
@@ -108,7 +111,10 @@ class SqlTarget:
         with self._reading() as session:
             return self._shape(session, dataset).name
 
-    def catalogue(self, dataset: Any, soft: Sequence[Reference] = (), *, table: str | None = None) -> Catalogue:
+    def catalogue(
+        self, dataset: Any, soft: Sequence[Reference] = (), *, table: str | None = None, key: Sequence[str] = ()
+    ) -> Catalogue:
+        del key  # the catalogue of a database knows the keys of its tables
         named = dataset if table is None else dataset.model_copy(update={"table": table})
         with self._reading() as session:
             shape = self._shape(session, named)

@@ -29,7 +29,7 @@ class Delete:
     Settings: ClassVar[type[Clean]] = DeleteSettings
 
     def check(self, settings: DeleteSettings, place: ActionTable) -> list[str]:  # noqa: ARG002 - the port's
-        return []
+        return [place.table.undeletable] if place.table.undeletable else []
 
     def changes(self, group: GroupMembers, settings: DeleteSettings, place: ActionTable) -> ActionPlan:  # noqa: ARG002 - the port's
         return ActionPlan(

@@ -118,6 +118,8 @@ class Merge:
         ]
         if not wrong:
             wrong += check_fields(settings.fields, settings.linked, place.schema, _texts(place))
+        if settings.surplus == "delete" and place.table.undeletable:
+            wrong.append(place.table.undeletable)
         if isinstance(settings.surplus, SurplusValues):
             wrong += values.mistakes(settings.surplus.set, place, "surplus")
             if settings.references == "capture":

@@ -42,18 +42,21 @@ class Move:
     Settings: ClassVar[type[Clean]] = MoveSettings
 
     def check(self, settings: MoveSettings, place: ActionTable) -> list[str]:
+        if place.table.undeletable:
+            return [place.table.undeletable]
         to = place.other(settings.to)
         if settings.to == place.table.table:
             return [f"`to` is the dataset's own table; name a different one than `{settings.to}`"]
         if to is None:
-            return [f"table `{settings.to}` (`to`) does not exist; create it: {definition(place.table, settings.to)}"]
+            how = definition(place.table, settings.to)
+            return [f"{place.table.kind} `{settings.to}` (`to`) does not exist; create it: {how}"]
         return _differences(place.table, to)
 
     def changes(self, group: GroupMembers, settings: MoveSettings, place: ActionTable) -> ActionPlan:
         to = place.other(settings.to)
         if to is None:
             raise NotPlannable(
-                f"Table `{settings.to}` (`to`) does not exist; `reconcile check` shows how to create it."
+                f"There is no {place.table.kind} `{settings.to}` (`to`); `reconcile check` shows how to create it."
             )
         changes = []
         for record in group.surplus:
@@ -103,7 +106,10 @@ def _differences(table: TableFacts, to: TableFacts) -> list[str]:
 
 
 def definition(table: TableFacts, to: str) -> str:
-    """Return SQL that creates a quarantine table for this one, with names as the database writes them."""
+    """Return how to create a quarantine table for this one: SQL, with names as the database writes them."""
+    if table.kind == "sheet":
+        names = listed([*(column.name for column in table.columns), FINDING])
+        return f"add a sheet with that name, whose first row holds {names}"
     columns = [f"{_name(c.name)} {c.type}{'' if c.nullable else ' NOT NULL'}" for c in table.columns]
     key = ", ".join(map(_name, table.primary_key))
     return f"CREATE TABLE {to} ({', '.join(columns)}, {FINDING} varchar(64), PRIMARY KEY ({key}))"

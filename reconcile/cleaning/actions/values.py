@@ -118,6 +118,8 @@ def unwritable(columns: Iterable[str], place: ActionTable, setting: str) -> Iter
             yield f"`{setting}` names `{column}`, which identifies records and cannot change"
         elif facts.generated:
             yield f"`{setting}` names `{column}`, which the database computes itself; remove it"
+        elif facts.fixed:
+            yield f"`{setting}` names `{column}`, which {facts.fixed}; remove it"
 
 
 def cells(
@@ -136,7 +138,7 @@ def _check_pointers(
 ) -> None:
     """Raise AsksPerson if these values make the record point at the keeper, and the keeper points at the record."""
     pointers = {column: field.column for column, text in values.items() if (field := _id_of_keeper(text, place))}
-    if keeper is None or set(pointers.values()) not in (set(place.id), set(place.table.primary_key)):
+    if keeper is None or not pointers or set(pointers.values()) not in (set(place.id), set(place.table.primary_key)):
         return
     if all(_is_equal(keeper.row.cells.get(column), record.row.cells.get(id_)) for column, id_ in pointers.items()):
         raise AsksPerson(

@@ -25,6 +25,8 @@ CLAIM = dt.timedelta(seconds=60)
 """The lifetime of a claim; it is renewed before a transaction that could outlast it."""
 STAND_BACK = dt.timedelta(minutes=5)
 """The delay for a plan that limits, or another plan with its records, hold back."""
+UNREAD = "unread"
+"""Stands for the catalogue of a file that is damaged for now: its plans wait until it can be read."""
 
 
 class Admission:
@@ -155,7 +157,7 @@ class Admission:
     def _void(self, tx: Transaction, plan: ClaimedPlan) -> str | None:
         if self._is_expired(tx, plan):
             return "it expired"
-        if not plan.undoes and self._digests.get(plan.dataset) != plan.content.catalogue:
+        if not plan.undoes and self._digests.get(plan.dataset) not in (plan.content.catalogue, UNREAD):
             return "its table, or a reference to it, changed since it was planned"
         if reason := self.terms.void(plan.current, self._outcomes.identity, plan.policy):
             return reason

@@ -168,9 +168,14 @@ def _split(jobs: Sequence[SentPlan]) -> tuple[list[SentPlan], list[SentPlan]]:
 
 def _after(error: TargetError, target: Target, jobs: Sequence[SentPlan], limits: TransactionLimits) -> list[Result]:
     """Handle a failed transaction: the error may belong to one of its plans alone."""
-    if len(jobs) == 1 or error.outcome in (TransactionOutcome.UNKNOWN, TransactionOutcome.PAUSE):
+    writes_all = target.promises.writes_all
+    of_none = error.outcome in (TransactionOutcome.UNKNOWN, TransactionOutcome.PAUSE)
+    if len(jobs) == 1 or of_none or (writes_all and error.outcome is TransactionOutcome.NOT_DONE):
         return [failed(job, error) for job in jobs]
-    return _alone(target, jobs, limits)
+    if not writes_all:
+        return _alone(target, jobs, limits)
+    middle = len(jobs) // 2  # of many plans, only a few fail: each half is one version of the file
+    return [result for half in (jobs[:middle], jobs[middle:]) for result in perform(target, half, limits)]
 
 
 def _alone(target: Target, jobs: Sequence[SentPlan], limits: TransactionLimits) -> list[Result]:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import datetime as dt
 import math
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from connectors.calls import CallTarget
-from connectors.errors import ConnectorError, Reaction
+from connectors.errors import ConnectorError, FileUnreadable, Reaction
 from connectors.target import NotATable, Target, TargetError, TargetRefused
 from reconcile import points
 from reconcile.cleaning.execution import calling
-from reconcile.cleaning.execution.admission import CLAIM, Admission
+from reconcile.cleaning.execution.admission import CLAIM, UNREAD, Admission
 from reconcile.cleaning.execution.evidence import AT_ONCE, Evidence
 from reconcile.cleaning.execution.execute import (
     How,
@@ -52,6 +52,8 @@ MARGIN = 5.0
 BATCH = 250
 """Plans executed together, at most. Calls are made one by one: a process that dies leaves one with an unknown outcome.
 """
+_IN_A_FILE = 1_000
+"""As BATCH, for a target that writes a whole file anew for them."""
 
 
 @dataclass(frozen=True)
@@ -239,7 +241,10 @@ class _Execution:
 
     def _enter(self, target: Target) -> None:
         self._outcomes.identity = target.identity()
-        self._at_once = 1 if isinstance(target, CallTarget) else BATCH
+        if isinstance(target, CallTarget):
+            self._at_once = 1
+        else:
+            self._at_once = _IN_A_FILE if target.promises.writes_all else BATCH
         self._outcomes.probe = self._probes.get(self._outcomes.identity)
         self._enter_tables(target)
         if self._was_refused:
@@ -347,7 +352,8 @@ class _Execution:
                 except ConnectorError as error:
                     if error.reaction is not Reaction.STOP:
                         raise
-                    self._digests[name] = ""  # the table is missing or changed: other plans go on
+                    # the table is missing or changed, or its file is damaged for now: other plans go on
+                    self._digests[name] = UNREAD if isinstance(error, FileUnreadable) else ""
                     continue
                 self._digests[name] = catalogue.digest
                 self._stamps = {**catalogue.stamps, **self._stamps}
@@ -399,11 +405,25 @@ class _Execution:
         remaining = [job for job in jobs if job.id not in ended]
         limits = TransactionLimits(self._seconds, self._store_transaction, {**leaving.stamps, **self._stamps})
         of_rows = [job for job in remaining if not job.plan.calls]
-        in_one = self.tools.together and target.promises.all_or_nothing
-        together = [of_rows] if in_one else [[job] for job in of_rows]
-        results = [result for group in together if group for result in perform(target, group, limits)]
+        results: list[Result] = []
+        for dataset, group in self._together(target, of_rows):
+            if target.promises.writes_all and dataset in self.tools.terms.project.datasets:
+                target.table(self.tools.terms.project.datasets[dataset].settings)  # a file is written as it says
+            results += perform(target, group, limits)
         results += [calling.perform(target, job, self._seconds) for job in remaining if job.plan.calls]
         return [*ended.values(), *self._mark_undone(results)]
+
+    def _together(self, target: Target, jobs: Sequence[SentPlan]) -> Iterator[tuple[str, list[SentPlan]]]:
+        """Yield the plans that share a transaction; of a file, those of one dataset, which says how it is written."""
+        if not (self.tools.together and target.promises.all_or_nothing):
+            yield from ((job.plan.dataset, [job]) for job in jobs)
+        elif target.promises.writes_all:
+            by_dataset: dict[str, list[SentPlan]] = {}
+            for job in jobs:
+                by_dataset.setdefault(job.plan.dataset, []).append(job)
+            yield from by_dataset.items()
+        elif jobs:
+            yield "", list(jobs)
 
     def _why_unchecked(self, table: str) -> str:
         return self._not_tables.get(table, "its table was not checked yet")
@@ -427,7 +447,7 @@ class _Execution:
         """
         with self.tools.store.read() as tx:
             due = stored.due_ids(tx, self.source, AT_ONCE, ids=self.selection.ids, rules=rules)
-        if self._evidence.holds(due, BATCH):
+        if self._evidence.holds(due, self._at_once):
             return list(results)
         if results:
             with self.tools.store.begin() as tx:
@@ -435,7 +455,7 @@ class _Execution:
                 points.reach("store.done.before_commit")
             points.reach("store.done.committed")
         with self.tools.store.read() as tx:
-            plans = stored.some(tx, self._evidence.next(due, BATCH))
+            plans = stored.some(tx, self._evidence.next(due, self._at_once))
         self._evidence.look(plans)
         return []
 

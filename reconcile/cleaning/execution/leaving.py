@@ -33,7 +33,8 @@ class TableCatalogues:
         if dataset not in self.datasets:
             raise DatasetRemoved(dataset)
         if (dataset, table) not in self._read:
-            catalogue = self.target.catalogue(self.datasets[dataset].settings, table=table)
+            config = self.datasets[dataset]
+            catalogue = self.target.catalogue(config.settings, table=table, key=config.id)
             self._read[dataset, table] = catalogue
             self.stamps = {**catalogue.stamps, **self.stamps}
         return self._read[dataset, table]

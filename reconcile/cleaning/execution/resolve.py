@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from connectors.errors import ConnectorError
-from connectors.target import Cells, ReceiptStands, Row, RowName, Target, Work
+from connectors.target import Cells, ReceiptStands, Row, RowName, Target, Undecided, Work
 from reconcile import points
 from reconcile.cleaning.execution import calling, images
 from reconcile.cleaning.execution.execute import How, Result, SentPlan, done_before
@@ -30,6 +30,8 @@ def ask(target: Target, job: SentPlan, seconds: float, transaction: str | None) 
         if job.receipts:
             return _by_receipts(target, job, seconds)
         return _by_rows(target, job, seconds, transaction)
+    except Undecided as error:
+        return Result(job, How.UNKNOWN, str(error))
     except ConnectorError as error:  # one failing question must not block other plans
         return Result(job, How.COMMIT_UNKNOWN, str(error), getattr(error, "code", ""))
 

@@ -18,7 +18,7 @@ from functools import cached_property
 from connectors.base import RowSecured
 from connectors.calls import Call, CallTarget
 from connectors.errors import DatasetMissing
-from connectors.target import Catalogue, Reference, Row, TableFacts, Target, TargetRefused
+from connectors.target import Catalogue, Foreseeing, Reference, Row, RowName, TableFacts, Target, TargetRefused
 from reconcile.cleaning.actions.base import (
     Action,
     ActionPlan,
@@ -158,7 +158,13 @@ def soft_links(dataset: DatasetConfig) -> tuple[Reference, ...]:
     """Return the links that the dataset declares; an empty `to_table` means the dataset's own table."""
     return tuple(
         Reference(
-            f"{link.table}({', '.join(link.columns)})", link.table, link.columns, "", link.to or dataset.id, soft=True
+            f"{link.table}({', '.join(link.columns)})",
+            link.table,
+            link.columns,
+            "",
+            link.to or dataset.id,
+            soft=True,
+            key=link.id,
         )
         for link in dataset.references
     )
@@ -296,7 +302,7 @@ def _plan_chunk(chunk: Sequence[Finding], tools: PlanningContext) -> Iterator[tu
             started[finding.id] = error
     referring = ReadReferring(tools.target)
     _read_references([entry for entry in started.values() if isinstance(entry, _StartedPlan)], referring, tools)
-    planned = [_planned(started[finding.id], referring, tools) for finding in chunk]
+    planned = _possible([_planned(started[finding.id], referring, tools) for finding in chunk], tools)
     plans = irreversible([plan for plan in planned if isinstance(plan, Plan)], tools.target)
     yield from ((finding.id, plans.get(finding.id, plan)) for finding, plan in zip(chunk, planned, strict=True))
 
@@ -312,6 +318,22 @@ def _planned(
         return error
     except TargetRefused as error:
         return NotPlannable(str(error))
+
+
+def _possible(planned: Sequence[Plan | NotPlannable], tools: PlanningContext) -> list[Plan | NotPlannable]:
+    """Return the same, with the reason instead of each plan that the target could never carry out."""
+    target = tools.target
+    plans = [plan for plan in planned if isinstance(plan, Plan)]
+    changes = [change for plan in plans for change in plan.changes if not change.is_guard]
+    if not changes or not isinstance(target, Foreseeing):
+        return list(planned)
+    reasons = target.impossible(tools.dataset.settings, changes)
+    return [_unless(reasons, plan) if isinstance(plan, Plan) else plan for plan in planned]
+
+
+def _unless(reasons: Mapping[RowName, str], plan: Plan) -> Plan | NotPlannable:
+    reason = next((reasons[change.row] for change in plan.changes if change.row in reasons), None)
+    return plan if reason is None else NotPlannable(f"{reason}.")
 
 
 def _answer(of_findings: Sequence[Sequence[Row | None] | None], tools: PlanningContext) -> CurrentGroups:
@@ -416,12 +438,14 @@ def _plan(started: _StartedPlan, referring: ReadReferring, tools: PlanningContex
             f"Source `{tools.dataset.source}` is called for one record at a time, and this group needs "
             f"{len(calls):,} calls; only a person can decide about them."
         )
-    if not tools.target.promises.all_or_nothing and sum(not change.is_guard for change in changes) > 1:
+    promises, changed_rows = tools.target.promises, sum(not change.is_guard for change in changes)
+    if not promises.all_or_nothing and changed_rows > promises.rows_together:
+        most = "several rows" if promises.rows_together == 1 else f"more than {promises.rows_together} rows"
         raise AsksPerson(
-            f"Source `{tools.dataset.source}` cannot change several rows together, which this plan needs; change "
+            f"Source `{tools.dataset.source}` cannot change {most} together, which this plan needs; change "
             "them by hand."
         )
-    if sum(not change.is_guard for change in changes) > tools.settings.plan_rows:
+    if changed_rows > tools.settings.plan_rows:
         raise PlanTooLarge(tools.settings.plan_rows)
     tables = touched_tables(changes, tools.catalogue.tables, tools.place.other)
     undo_limits = (*limits_of_undo(changes, tables), *shared_values(changes, tools.catalogue))
@@ -492,7 +516,7 @@ def _fingerprint(effect: Effect, tools: PlanningContext) -> str:
 def _facts(target: Target, dataset: DatasetConfig, name: str) -> TableFacts | None:
     """Return another table of the same target; None if it does not exist."""
     try:
-        catalogue = target.catalogue(dataset.settings, table=name)
+        catalogue = target.catalogue(dataset.settings, table=name, key=dataset.id)
     except (DatasetMissing, TargetRefused):
         return None
     return catalogue.tables[catalogue.table]

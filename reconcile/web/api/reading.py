@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, Response
@@ -40,6 +40,7 @@ def _checked(since: dt.datetime | None) -> dt.datetime | None:
 
 _Since = Annotated[AwareDatetime | None, AfterValidator(_checked), Query(description="First seen then or later.")]
 _Amount = Annotated[Decimal | None, Query(ge=0, max_digits=40, description="The size of the largest amount at risk.")]
+_Probability = Annotated[Decimal | None, Query(ge=0, le=1, max_digits=20, description="That all records are the same.")]
 _States = Annotated[list[State] | None, Query(description="By default all that have not ended.")]
 
 
@@ -67,12 +68,16 @@ def list_findings(
     since: _Since = None,
     at_least: _Amount = None,
     at_most: _Amount = None,
+    probable_at_least: _Probability = None,
+    probable_at_most: _Probability = None,
+    order: Annotated[Literal["probability"] | None, Query(description="The least probable first.")] = None,
     limit: Limit = 50,
     cursor: Annotated[str | None, Query(max_length=400)] = None,
 ) -> JSONResponse:
     """List findings: the worst, then the largest amount, then the oldest first; `severity` is that or worse.
 
-    Findings whose amount is masked are in no range of amounts.
+    Findings whose amount is masked are in no range of amounts, and those without a probability are left out by a range
+    of probabilities or their order.
     """
     with context.application() as application:
         for name in rule or ():
@@ -89,6 +94,9 @@ def list_findings(
             since=since,
             at_least=at_least,
             at_most=at_most,
+            probable_at_least=probable_at_least,
+            probable_at_most=probable_at_most,
+            by_probability=order is not None,
         )
         with application.memory.read() as tx:
             criteria = wanted.criteria(application, tx)

@@ -6,7 +6,7 @@ import dataclasses
 import datetime as dt
 import hmac
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -40,6 +40,8 @@ GROUPS: Mapping[str, tuple[str, tuple[State, ...]]] = {
 ME, NOBODY = "me", "nobody"
 """Whom findings are assigned to, besides the people by name, which begin with `_OF_PERSON`."""
 _OF_PERSON = "to:"
+BY_PROBABILITY = "probability"
+"""The order of the queue that begins with the least probable finding."""
 _LONGEST = 200
 _LONGEST_SEALED = 2_000
 _DAYS = re.compile(r"\d{1,5}", re.ASCII)
@@ -66,6 +68,9 @@ class Filter:
     since: str = ""
     least: str = ""
     most: str = ""
+    likely: str = ""
+    unlikely: str = ""
+    order: str = ""
     text: str = ""
     after: str = ""
 
@@ -119,6 +124,9 @@ class Filter:
             since=_midnight(self.since, project.timezone) if self.since else None,
             at_least=_amount(self.least),
             at_most=_amount(self.most),
+            probable_at_least=_probability(self.likely),
+            probable_at_most=_probability(self.unlikely),
+            by_probability=self.order == BY_PROBABILITY,
         )
 
     @property
@@ -129,12 +137,13 @@ class Filter:
     @property
     def is_plain(self) -> bool:
         """True if it filters nothing but the state."""
-        return self == Filter(self.state, after=self.after)
+        return self == Filter(self.state, order=self.order, after=self.after)
 
     @property
     def has_more(self) -> bool:
         """True if it uses fields that are folded away."""
-        return any((self.form, self.owner, self.assigned, self.older, self.since, self.least, self.most))
+        folded = (self.form, self.owner, self.assigned, self.older, self.since, self.least, self.most)
+        return any((*folded, self.likely, self.unlikely))
 
     def address(self, path: str = "/review", **more: str) -> str:
         """Return the address of the queue, or of another page, with this filter."""
@@ -182,6 +191,8 @@ _TYPED = {
     "since": "`{}` is not a day; write it like 2026-11-01",
     "least": "`{}` is not an amount; write it like 1500 or 1,500.00, without a currency",
     "most": "`{}` is not an amount; write it like 1500 or 1,500.00, without a currency",
+    "likely": "`{}` is not a probability; write it like 90%",
+    "unlikely": "`{}` is not a probability; write it like 90%",
 }
 
 
@@ -198,7 +209,11 @@ def _is_meant(name: str, text: str) -> bool:
         case "since":
             return _is_day(text)
         case "least" | "most":
-            return _is_amount(text)
+            return _is_read(filters.amount_of, text)
+        case "likely" | "unlikely":
+            return _is_read(filters.probability_of, text)
+        case "order":
+            return text == BY_PROBABILITY
     return True
 
 
@@ -209,9 +224,9 @@ def _is_day(text: str) -> bool:
         return False
 
 
-def _is_amount(text: str) -> bool:
+def _is_read(read: Callable[[str], Decimal], text: str) -> bool:
     try:
-        filters.amount_of(text)
+        read(text)
     except ValueError:
         return False
     return True
@@ -219,6 +234,10 @@ def _is_amount(text: str) -> bool:
 
 def _amount(text: str) -> Decimal | None:
     return filters.amount_of(text) if text else None
+
+
+def _probability(text: str) -> Decimal | None:
+    return filters.probability_of(text) if text else None
 
 
 def _midnight(day: str, timezone: str) -> dt.datetime:

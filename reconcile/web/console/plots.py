@@ -56,7 +56,7 @@ def curves(weights: Weights) -> Curves | None:
         for shares in ([each.precision for each in points], [each.recall for each in points])
     )
     after = next((place for place, each in enumerate(points) if each.threshold >= weights.threshold), len(points) - 1)
-    return Curves(precision, recall, round(after * step, 1), [f"{100 * each.threshold:g} %" for each in points])
+    return Curves(precision, recall, round(after * step, 1), [f"{100 * each.threshold:g}%" for each in points])
 
 
 def stacked(days: Days) -> Plot:

@@ -288,6 +288,7 @@ def choices_of(application: Application, visit: Visit) -> _Given:
         "severities": [severity.name for severity in sorted(Severity, reverse=True)],
         "forms": list_filters.forms(project),
         "owners": list_filters.owners(project),
+        "estimates": any(rule.learns for rule in project.rules.values()),
         "people": people,
     }
 

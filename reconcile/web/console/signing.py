@@ -109,6 +109,7 @@ def welcome(request: Request, body: Body) -> Response:
     connection = connection_of(request, context)
     form = _anonymous(request, context, body)
     name, password = form.get("name", "").strip(), form.get("password", "")
+    sees_personal = bool(form.get("personal"))
     try:
         sessions.count_attempt(context.store(), "first user", connection.address)
         if not context.welcome.fits(form.get("code", "")):
@@ -116,10 +117,11 @@ def welcome(request: Request, body: Body) -> Response:
         with context.store().begin() as tx:
             if stored_users.exist(tx):
                 raise CodeRefused
-            users.add(tx, name, Role.ADMIN, by=name, password=password)
+            users.add(tx, name, Role.ADMIN, by=name, password=password, sees_personal=sees_personal)
         session = sessions.sign_in(context.store(), name, password, connection.address, context.lifetime())
     except (Refused, Wrong) as error:
-        return _welcome_form(request, context, name=name[:64], problem=str(error), status=status_of(error))
+        given = {"name": name[:64], "personal": sees_personal, "problem": str(error)}
+        return _welcome_form(request, context, status=status_of(error), **given)
     answer = _to("/")
     set_cookie(answer, COOKIE, session.secret, connection)
     return answer
@@ -214,7 +216,7 @@ def _sign_in_form(request: Request, context: WebContext, *, status: int = HTTPSt
 
 
 def _welcome_form(request: Request, context: WebContext, *, status: int = HTTPStatus.OK, **given: Any) -> Response:
-    usual = {"name": "", "problem": None, "password_rule": passwords.RULE}
+    usual = {"name": "", "personal": False, "problem": None, "password_rule": passwords.RULE}
     return _anonymous_form(request, context, "welcome.html", status, usual | given)
 
 

@@ -68,7 +68,12 @@ class BoundSimilar(GroupCriteria):
 
     @cached_property
     def schema(self) -> Schema:
-        return several.united_schema(self.sides)
+        return several.united_schema(self.sides) if self.has_several else self.sides[0].columns.schema
+
+    @property
+    def has_several(self) -> bool:
+        """Return True if the rule compares several datasets; only then, `dataset` stands for the record's dataset."""
+        return len(self.sides) > 1
 
     @property
     def identifier(self) -> str:
@@ -84,7 +89,7 @@ class BoundSimilar(GroupCriteria):
 
     @cached_property
     def considered(self) -> Sequence[str]:
-        return self.sides[0].considered if len(self.sides) == 1 else several.common(self.sides)
+        return several.common(self.sides) if self.has_several else self.sides[0].considered
 
     @cached_property
     def shown(self) -> tuple[str, ...]:
@@ -93,7 +98,7 @@ class BoundSimilar(GroupCriteria):
         for side in self.sides:
             names += side.names.in_rule((*money_columns(side.relation), *place_columns(side.relation)))
         names += several.displayed([(side.relation, side.names) for side in self.sides])
-        return tuple(dict.fromkeys(name for name in names if name and name != DATASET))
+        return tuple(dict.fromkeys(name for name in names if name and self.is_column(name)))
 
     @property
     def span_column(self) -> None:
@@ -104,7 +109,11 @@ class BoundSimilar(GroupCriteria):
         """The columns of a record that decide about its group or are shown."""
         counted = self.considered if any(line.how == "most_complete" for line in self.rule.keep) else ()
         columns = dict.fromkeys((*self.shown, *of_group(self.rule), *counted))
-        return tuple(column for column in columns if column != DATASET)
+        return tuple(column for column in columns if self.is_column(column))
+
+    def is_column(self, name: str | None) -> bool:
+        """Return False for `dataset` if it stands for the record's dataset."""
+        return name != DATASET or not self.has_several
 
     @cached_property
     def having(self) -> BoundGroup | None:
@@ -153,10 +162,12 @@ def _unknown(rule: SimilarRule, names: Mapping[str, Names]) -> Iterator[str]:
                 hint = suggestion(column, of_dataset.own)
                 yield f"`compare` names `{column}`, but dataset `{dataset}` has no such column; {hint}"
     every_name = {column for of_dataset in names.values() for column in of_dataset.in_rule(of_dataset.own)}
+    if len(names) > 1:
+        every_name.add(DATASET)
     others = [("keep", line.column) for line in rule.keep] + [("distinct", rule.distinct)]
     others += [("having", name) for name in of_group(rule)]
     for setting, name in others:
-        if name and name != DATASET and name not in every_name:
+        if name and name not in every_name:
             yield f"`{setting}` names `{name}`, which no dataset of the rule has; {suggestion(name, every_name)}"
 
 
@@ -183,7 +194,7 @@ def _misfits(bound: BoundSimilar) -> Iterator[str]:
         ]
         yield from fitting.failing(tests)
         yield from fitting.excepted(relation, list(_named_in_except(rule, relation.dataset)))
-    kept = [line for line in rule.keep if line.column in bound.schema and line.column != DATASET]
+    kept = [line for line in rule.keep if line.column in bound.schema and bound.is_column(line.column)]
     yield from fitting.failing(
         [("having", lambda: bound.having), ("keep", lambda: survivorship.check_keep(kept, bound.schema))]
     )

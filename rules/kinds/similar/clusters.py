@@ -22,7 +22,7 @@ PairBits = Callable[[Places, Places], NDArray[np.float64]]
 ComparedAmong = Callable[[Places], tuple[Places, Places]]
 """The pairs that were compared among some records, which are in ascending order."""
 
-_LARGEST = 400
+LARGEST = 400
 """In a component of more records, only candidates are scored; other pairs count as `_ABSENT`."""
 _ABSENT = -6.0
 _PAIRS = 200_000
@@ -100,7 +100,7 @@ def _batches(components: list[Places]) -> Iterator[list[Places]]:
     pairs = 0
     for members in components:
         batch.append(members)
-        pairs += len(members) ** 2 if len(members) <= _LARGEST else 0
+        pairs += len(members) ** 2 if len(members) <= LARGEST else 0
         if pairs > _PAIRS:
             yield batch
             batch, pairs = [], 0
@@ -112,7 +112,7 @@ def _of_batch(
     batch: list[Places], compared: ComparedAmong, score: PairBits, constraints: Constraints
 ) -> Iterator[list[Places]]:
     """Yield the clusters inside each of some components."""
-    inner = [members for members in batch if len(members) <= _LARGEST]
+    inner = [members for members in batch if len(members) <= LARGEST]
     corners = [np.triu_indices(len(members), 1) for members in inner]
     empty = np.zeros(0, dtype=np.int64)
     left = np.concatenate([empty, *(members[rows] for members, (rows, _) in zip(inner, corners, strict=True))])
@@ -120,7 +120,7 @@ def _of_batch(
     bits = score(left, right) if len(left) else np.zeros(0)
     begin = 0
     for members in batch:
-        if len(members) > _LARGEST:
+        if len(members) > LARGEST:
             yield list(_inside_large(members, compared, score, constraints))
         else:
             pairs = len(members) * (len(members) - 1) // 2

@@ -109,7 +109,7 @@ class Decided:
         rule = self.bound.rule
         names: set[tuple[str | None, tuple[str, ...]]] = {name for pair in self.bound.excepted for name in pair}
         for pairs in (rule.judged, rule.judged_same):
-            names |= {(dataset, _texts(name)) for pair in pairs for dataset, name in pair}
+            names |= {(dataset, texts_of(name)) for pair in pairs for dataset, name in pair}
         return names
 
 
@@ -134,7 +134,7 @@ def record_place(record: Record) -> int:
     return int(str(place))
 
 
-def _texts(name: str) -> tuple[str, ...]:
+def texts_of(name: str) -> tuple[str, ...]:
     """Return the parts of an id in canonical JSON as texts."""
     return tuple("" if part is None else str(part[1]) for part in json.loads(name))
 

@@ -32,8 +32,18 @@ def describe(bound: BoundSimilar) -> Mapping[str, Sequence[str]]:
 
 def _compares(rule: SimilarRule) -> Iterator[str]:
     for name, semantic_type in rule.compare.items():
-        veto = "; two different values are never the same" if name in rule.veto else ""
-        yield f"{name_in_words(name)}: as {semantic_type.value.replace('_', ' ')}{veto}"
+        type_in_words = semantic_type.value.replace("_", " ")
+        yield f"{name_in_words(name)}: {'; '.join((f'as {type_in_words}', *_changes(rule, name)))}"
+
+
+def _changes(rule: SimilarRule, name: str) -> Iterator[str]:
+    """Yield what the rule says about a compared column beside its type."""
+    if name in rule.levels:
+        yield f"only these levels are an agreement: {', '.join(rule.levels[name])}"
+    if (weight := rule.weights.get(name, 1)) != 1:
+        yield f"counts {weight:g} times" if weight else "does not count"
+    if name in rule.veto:
+        yield "two different values are never the same"
 
 
 def _takes_part(bound: BoundSimilar, dataset: str) -> Iterator[str]:

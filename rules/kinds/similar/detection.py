@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from rules.binding.fitted import FittedRule, Rows
@@ -17,7 +18,8 @@ from rules.groups.ids import identified
 from rules.groups.keyed import no_collections
 from rules.groups.question import scanned, taking_part
 from rules.groups.sample import Sample
-from rules.kinds.similar import description
+from rules.groups.scope import Changed, KnownGroups
+from rules.kinds.similar import description, incremental
 from rules.kinds.similar.bound import BoundSimilar, bind
 from rules.kinds.similar.grouping import SimilarGrouping
 from rules.kinds.similar.implausible import watched
@@ -80,7 +82,23 @@ class FittedSimilar(FittedRule[BoundSimilar]):
             scanned_of={} if is_one else {name: scanned(tally) for name, tally in tallies.items()},
             identity_of={} if is_one else {name: tally.identity for name, tally in tallies.items()},
             learnt=learnt,
+            remember=partial(incremental.remembered, grouping) if learnt is None and is_one else None,
         )
+
+    def full_only(self) -> str | None:
+        return incremental.obstacle(self.bound)
+
+    def lookups(self) -> tuple[str, ...]:
+        return tuple(self.bound.sides[0].relation.id)
+
+    def detect_changed(
+        self,
+        changed: Changed,
+        findings: KnownGroups,
+        usable: Sequence[str],  # noqa: ARG002 - records are looked up by their ids
+        slot: dt.datetime,
+    ) -> Detection:
+        return incremental.detect(self.bound, changed, findings, slot)
 
     def explain(self, records: Mapping[str, Records], slot: dt.datetime) -> Sequence[str]:
         for source in records.values():

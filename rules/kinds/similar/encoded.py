@@ -54,12 +54,23 @@ class Texts:
 
 
 @dataclass(frozen=True)
+class ValueCounts:
+    """How common values were among the records of an earlier run: `counts` by code, `filled` and `chance` in all."""
+
+    counts: NDArray[np.int64]
+    filled: int
+    chance: float
+
+
+@dataclass(frozen=True)
 class Encoded:
     """A column of records: `codes` are positions in `values`, -1 for null."""
 
     codes: Codes
     values: Any
     """The distinct values as an Arrow array."""
+    earlier: ValueCounts | None = None
+    """How common its values were in an earlier run, which then decides, instead of these records."""
 
     @classmethod
     def of(cls, column: Any) -> Encoded:
@@ -97,16 +108,22 @@ class Encoded:
     @cached_property
     def counts(self) -> NDArray[np.int64]:
         """How many records have each value."""
+        if self.earlier is not None:
+            return self.earlier.counts
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.values))
 
     @cached_property
     def filled(self) -> int:
         """How many records have a value."""
+        if self.earlier is not None:
+            return self.earlier.filled
         return int((self.codes >= 0).sum())
 
     @cached_property
     def chance(self) -> float:
         """The chance that two random records with a value have the same."""
+        if self.earlier is not None:
+            return self.earlier.chance
         if self.filled < 2:
             return 1.0
         pairs = float((self.counts.astype(np.float64) * (self.counts - 1)).sum())

@@ -11,8 +11,9 @@ import numpy as np
 from rules.kinds.similar.features.amounts import AmountFeature
 from rules.kinds.similar.features.base import MISSING, Feature
 from rules.kinds.similar.matching import Matching
+from rules.kinds.similar.model import scoring
 
-NEIGHBOURS = "neighbours"
+NEIGHBOURS, MOVE = "neighbours", "move"
 _PLACES = Decimal("0.01")
 _LITTLE = Decimal("0.3")
 """Bits too few to be worth words."""
@@ -23,7 +24,8 @@ class Reason:
     """What one column says about a pair: `weight` bits, for a match if positive. `words` hold no value of a record.
 
     `column` is the name of the column, or `neighbours` for what is taken back because different records that are
-    close, like those of one household, have as much in common.
+    close, like those of one household, have as much in common, or `move` for what is given back because a move changes
+    the whole address at once.
     """
 
     column: str
@@ -75,8 +77,9 @@ def evidence(matching: Matching, pairs: list[tuple[int, int]]) -> Iterator[Evide
             for number, level in enumerate(scored.levels[row].tolist())
             if level != MISSING
         ]
-        taken_back = _rounded(float(scored.weights[row, -1]))
-        if taken_back:
+        if given_back := _rounded(float(scored.weights[row, scoring.MOVE])):
+            reasons.append(Reason(MOVE, "moved", "a move changes a whole address", given_back))
+        if taken_back := _rounded(float(scored.weights[row, scoring.NEIGHBOURS])):
             reasons.append(Reason(NEIGHBOURS, "shared", "less what neighbours also share", taken_back))
         score = sum((reason.weight for reason in reasons), Decimal(0))
         yield Evidence(tuple(reasons), score, float(probabilities[row]))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,9 +20,11 @@ from rules.groups.ids import identified
 from rules.groups.learning import Learnt
 from rules.kinds.similar import texts, uncertain
 from rules.kinds.similar.bound import BoundSimilar, SimilarSide
+from rules.kinds.similar.candidates.choice import Candidates
 from rules.kinds.similar.decided import Decided, record_place
 from rules.kinds.similar.encoded import Places
 from rules.kinds.similar.evidence import evidence
+from rules.kinds.similar.index import names
 from rules.kinds.similar.learning import learn
 from rules.kinds.similar.linking import batches, linked
 from rules.kinds.similar.matching import Matching
@@ -31,9 +33,12 @@ from rules.kinds.similar.model.model import Model
 from rules.kinds.similar.question import compared
 from rules.kinds.similar.records import Records
 from rules.kinds.similar.settings import Compared, Settings
+from rules.kinds.similar.statistics import Statistics
 from rules.pairs import links
 from rules.pairs.record import Record, once
 from rules.values import Type, Value, canonical_json
+
+_Key = Mapping[str, Value]
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,10 @@ class SimilarGrouping(SidedBuilder):
     bound: BoundSimilar
     slot: dt.datetime
     tables: tuple[pa.Table, ...]
+    statistics: Statistics | None = None
+    """Those of all records, if the tables hold only some;"""
+    chosen: Callable[[Records], Candidates] | None = None
+    """then it returns the pairs to compare."""
 
     @cached_property
     def matching(self) -> Matching:
@@ -54,6 +63,8 @@ class SimilarGrouping(SidedBuilder):
             block=rule.block,
             threshold=None if rule.threshold is None else float(rule.threshold),
             max_block=rule.max_block,
+            weights=rule.weights,
+            levels=rule.levels,
         )
         answers_of = list(zip(self.bound.sides, self.tables, strict=True))
         tables = _of_one_type([compared(side, table) for side, table in answers_of])
@@ -61,7 +72,22 @@ class SimilarGrouping(SidedBuilder):
         if not rule.one_to_one:
             tables, ids = [pa.concat_tables(tables)], [pa.chunked_array(ids)]
         model = None if rule.model is None else Model.of(rule.model)
-        return Matching(Records.of(tables, settings, ids), settings, model)
+        records = Records.of(tables, settings, ids)
+        chosen = None if self.chosen is None else self.chosen(records)
+        return Matching(records, settings, model, self.statistics, chosen)
+
+    @property
+    def ids(self) -> pa.Table | None:
+        """The ids of the records of one dataset, by place; None if they cannot be looked up."""
+        [side], [table] = self.bound.sides, self.tables
+        ids = names.columns(table, side.relation.id)
+        return None if ids is None else ids.take(pa.array(self.matching.records.rows))
+
+    def joined(self) -> tuple[Places, Places]:
+        """Return the pairs that hold groups together: probable ones, and those that people judged to be the same."""
+        first, second, _ = self.matching.probable
+        together = np.asarray(sorted(self._decided.constraints.together), dtype=np.int64).reshape(-1, 2)
+        return np.concatenate([first, together[:, 0]]), np.concatenate([second, together[:, 1]])
 
     def groups(self) -> Iterator[DuplicateGroup]:
         """Yield the groups in order."""
@@ -69,9 +95,9 @@ class SimilarGrouping(SidedBuilder):
         clusters = list(matching.clusters(self._decided.constraints))
         records = self._records(np.concatenate(clusters) if clusters else np.zeros(0, np.int64))
         ordered = filter(None, (self._ordered(cluster, records) for cluster in clusters))
-        keyed = [(self._key(group), group) for group in ordered]
-        keyed.sort(key=lambda item: place_of(item[0], item[1][0]))
-        for batch in batches(keyed, lambda item: len(item[1])):
+        keyed = [(*self._keys(group), group) for group in ordered]
+        keyed.sort(key=lambda item: place_of(item[0], item[2][0]))
+        for batch in batches(keyed, lambda item: len(item[2])):
             yield from self._of_batch(batch)
 
     def learnt(self) -> Learnt | None:
@@ -101,7 +127,8 @@ class SimilarGrouping(SidedBuilder):
         """Yield the pairs whose judgement would teach the rule most, the first ones most."""
         chosen = uncertain.pairs(self.matching, self._decided.constraints)
         records = self._records(np.unique(np.asarray(chosen, np.int64)))
-        named = [pair for pair in chosen if records.keys() >= set(pair)][: uncertain.MOST]
+        named = [pair for pair in chosen if len(once(records[place] for place in pair if place in records)) == 2]
+        named = named[: uncertain.MOST]
         for (first, second), why in zip(named, evidence(self.matching, named), strict=True):
             left, right = (Member.of(records[place], self.bound.shown) for place in (first, second))
             yield UncertainPair(left, right, why.probability, why.words)
@@ -122,24 +149,30 @@ class SimilarGrouping(SidedBuilder):
         named = (records[place] for place in cluster.tolist() if place in records)
         return self.ordered(once(sorted(named, key=lambda record: record.place)))
 
-    def _of_batch(self, batch: Sequence[tuple[Mapping[str, Value], Sequence[Record]]]) -> Iterator[DuplicateGroup]:
-        """Yield the groups of some records that belong together, each with its key."""
-        places = [np.array([record_place(record) for record in ordered]) for _, ordered in batch]
-        for (key, ordered), joined_by in zip(batch, linked(self.matching, places), strict=True):
-            yield self.group(ordered, key, joined_by)
+    def _of_batch(self, batch: Sequence[tuple[_Key, _Key, Sequence[Record]]]) -> Iterator[DuplicateGroup]:
+        """Yield the groups of some records that belong together, each with its key as compared and as read."""
+        places = [np.array([record_place(record) for record in ordered]) for *_, ordered in batch]
+        for (as_compared, as_read, ordered), joined_by in zip(batch, linked(self.matching, places), strict=True):
+            yield replace(self.group(ordered, as_read, joined_by), compared_key=as_compared)
 
-    def _key(self, ordered: Sequence[Record]) -> dict[str, Value]:
-        """Return the values in which two of the records agree, or those of the keeper if there are none."""
-        key: dict[str, Value] = {}
+    def _keys(self, ordered: Sequence[Record]) -> tuple[_Key, _Key]:
+        """Return the values in which two of the records agree, or those of the keeper if there are none.
+
+        First as they are compared, then as the first record that has each of them was read.
+        """
+        as_compared: dict[str, Value] = {}
+        as_read: dict[str, Value] = {}
         for column, encoded in zip(self.bound.rule.compare, self.matching.records.columns, strict=True):
             codes = [int(encoded.codes[record_place(record)]) for record in ordered]
             shared = [code for code in dict.fromkeys(codes) if code >= 0 and codes.count(code) > 1]
             for number, code in enumerate(shared, 1):
-                key[column if number == 1 else f"{column} ({number})"] = _value(encoded.values[code])
-        if key:
-            return key
+                name = column if number == 1 else f"{column} ({number})"
+                as_compared[name] = _value(encoded.values[code])
+                as_read[name] = ordered[codes.index(code)].values[column]
+        if as_compared:
+            return as_compared, as_read
         first = next(name for name in self.bound.rule.compare if ordered[0].values[name] is not None)
-        return {first: ordered[0].values[first]}
+        return {first: ordered[0].values[first]}, {first: ordered[0].values[first]}
 
     def _compared(self, place: int) -> dict[str, Value]:
         """Return the values of a record as they are compared, for decisions: without empty ones and instants."""

@@ -25,6 +25,8 @@ _HEADING = """\
 Written by `reconcile learn {rule}` from {records:,} records and {judged} judged pairs.
 match, random: how often pairs of the same thing and other pairs agree that far. The comment is the weight in bits.\
 """
+_CHANGED = "The rule's `weights` multiply these weights, and levels that its `levels` leave out count as different."
+"""Closes the heading of a rule with such settings. The expected shares and the threshold respect them."""
 
 
 def learn(rule: SimilarRule, matching: Matching, precision: float, judged: Judged) -> Learnt:
@@ -35,6 +37,8 @@ def learn(rule: SimilarRule, matching: Matching, precision: float, judged: Judge
     document = estimate.model.document(rule.compare, curve)
     learnt = replace(matching, settings=replace(settings, threshold=None), model=Model.of(document))
     heading = _HEADING.format(rule=rule.name, records=len(matching.records), judged=len(judged))
+    if rule.weights or rule.levels:
+        heading = f"{heading}\n{_CHANGED}"
     at = _expected(estimate.curve, float(document.threshold))
     at_now = _of_present(matching, learnt, estimate, judged)
     return Learnt(
@@ -108,6 +112,8 @@ def _levels(document: ModelDocument, learnt: Matching, matching: Matching) -> It
     for feature, weights, now in zip(features, learnt.scoring.tables, matching.scoring.tables, strict=True):
         for number, level in enumerate(feature.levels[1:], 1):
             shares = document.features[feature.name][level.name]
+            _, _, case = level.name.partition(", ")
+            words = f"{level.words} ({case})" if case else level.words
             yield LearntLevel(
-                feature.name, level.words, shares.match, shares.random, float(weights[number]), float(now[number])
+                feature.name, words, shares.match, shares.random, float(weights[number]), float(now[number])
             )

@@ -14,7 +14,7 @@ from rules.kinds.similar.encoded import Places
 from rules.kinds.similar.evidence import evidence
 from rules.kinds.similar.matching import Matching
 from rules.pairs import links
-from rules.pairs.evidence import Link
+from rules.pairs.evidence import Link, rounded
 
 _FEW = 8
 """Records of a group between which every probable pair is shown; of more, for each record its best ones."""
@@ -59,7 +59,7 @@ def linked(matching: Matching, groups: Sequence[Places]) -> Iterator[tuple[Link,
     reasons = evidence(matching, shown)
     for pairs, bridges in chosen:
         yield tuple(
-            Link(*pair, bridge=pair in bridges, detail=why.words, weight=why.score)
+            Link(*pair, (), pair in bridges, why.words, why.score, rounded(why.probability))
             for pair, why in zip(pairs, islice(reasons, len(pairs)), strict=True)
         )
 

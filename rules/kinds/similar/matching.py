@@ -24,6 +24,7 @@ from rules.kinds.similar.model.scoring import Scoring, competing
 from rules.kinds.similar.model.screening import Screening
 from rules.kinds.similar.records import Records
 from rules.kinds.similar.settings import Settings
+from rules.kinds.similar.statistics import Statistics
 
 BATCH = 200_000
 _LEAST_GAIN = 1e-6
@@ -43,25 +44,33 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Matching:
-    """Some records with their settings and a model."""
+    """Some records with their settings and a model.
+
+    If they are only a part of the records of a rule, `statistics` are those of all, and `chosen` the pairs to compare.
+    """
 
     records: Records
     settings: Settings
     model: Model | None = None
+    statistics: Statistics | None = None
+    chosen: Candidates | None = None
 
     @cached_property
     def comparison(self) -> Comparison:
-        return Comparison.of(self.records, self.settings)
+        return Comparison.of(self.records, self.settings, self.statistics)
 
     @cached_property
     def candidates(self) -> Candidates:
+        if self.chosen is not None:
+            return self.chosen
         keys = [self.settings.numbers(names) for names in self.settings.block]
         return candidates(self.records, tuple(self.comparison.atoms()), self.settings.max_block, keys)
 
     @cached_property
     def scoring(self) -> Scoring:
+        model = self.model or (None if self.statistics is None else self.statistics.model)
         return Scoring(
-            self.comparison, self.model or estimation.builtin(self.comparison, one_to_one=self.settings.one_to_one)
+            self.comparison, model or estimation.builtin(self.comparison, one_to_one=self.settings.one_to_one)
         )
 
     @property
@@ -89,10 +98,16 @@ class Matching:
         equal = self._equal(first, second)
         bits[equal] = np.maximum(bits[equal], self.minimum + _LEAST_GAIN)
         for number in self.settings.numbers(self.settings.veto):
-            codes = self.records.columns[number].codes
-            left, right = codes[first], codes[second]
-            bits[(left >= 0) & (right >= 0) & (left != right)] = -np.inf
+            bits[self._differ(number, first, second)] = -np.inf
         return Pairs(first, second, weights, levels, bits)
+
+    def _differ(self, number: int, first: Places, second: Places) -> NDArray[np.int64]:
+        """Return which pairs have values in a column, and none in common."""
+        codes = self.records.columns[number].codes
+        left, right = codes[first].astype(np.int64), codes[second].astype(np.int64)
+        differing = np.flatnonzero((left >= 0) & (right >= 0) & (left != right))
+        cells = self.comparison.cells.get(number)
+        return differing if cells is None else differing[~cells.share(left[differing], right[differing])]
 
     def _equal(self, first: Places, second: Places) -> NDArray[np.int64]:
         """Return which pairs are equal in every column, none of them empty: twins, however common the values are."""

@@ -13,12 +13,15 @@ from rules.binding.rule import DatasetFacts, SettingPath
 from rules.cleaning import Share
 from rules.document.mistakes import suggestion
 from rules.groups.learning import Weights
+from rules.kinds.similar.degrees import DEGREES
 from rules.kinds.similar.model.document import ModelDocument
 from rules.kinds.similar.types import SemanticType
 
 if TYPE_CHECKING:
     from rules.values import Value
 
+_MOST = 10.0
+"""A column with a larger weight would decide alone."""
 _MODEL_SCHEMA = {"anyOf": [{"type": "string", "examples": ["models/twin-customer.yaml"]}, {"type": "object"}]}
 
 
@@ -32,6 +35,14 @@ class SimilarRule(GroupedRule):
     )
     veto: tuple[str, ...] = Field(
         default=(), description="Compared columns in which two different values always mean two different things."
+    )
+    weights: dict[str, float] = Field(
+        default_factory=dict,
+        description="How much columns count: {phone: 2, city: 0.5} doubles and halves their bits; 0 leaves one out.",
+    )
+    levels: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict,
+        description="Of columns, the levels that are an agreement: {invoice: [same]}. Others count as different.",
     )
     block: tuple[tuple[str, ...], ...] = Field(
         default=(), description="Which records to compare, instead of an automatic choice: those equal in one list."
@@ -69,20 +80,46 @@ class SimilarRule(GroupedRule):
     def _names_compared_columns(self) -> SimilarRule:
         named = [("veto", name) for name in self.veto]
         named += [("block", name) for names in self.block for name in names]
+        named += [(setting, name) for setting in ("weights", "levels") for name in getattr(self, setting)]
         for setting, name in named:
             if name not in self.compare:
-                raise ValueError(f"{setting} names `{name}`, which is not in compare; {suggestion(name, self.compare)}")
+                hint = suggestion(name, self.compare)
+                raise ValueError(f"`{setting}` names `{name}`, which is not in `compare`; {hint}")
         if any(not names for names in self.block):
-            raise ValueError("block has an empty list; name one or more compared columns in each")
+            raise ValueError("`block` has an empty list; name one or more compared columns in each")
         if self.one_to_one and len(self.several) != 2:
-            raise ValueError("one_to_one needs two datasets; write `datasets: [first, second]`, or remove it")
+            raise ValueError("`one_to_one` needs two datasets; write `datasets: [first, second]`, or remove it")
+        return self
+
+    @model_validator(mode="after")
+    def _weighs_what_can_be_weighed(self) -> SimilarRule:
+        for name, weight in self.weights.items():
+            if not 0 <= weight <= _MOST:
+                raise ValueError(
+                    f"`weights` has `{weight:g}` for `{name}`; write a number from 0 (does not count) to {_MOST:g}"
+                )
+        if all(self.weights.get(name) == 0 for name in self.compare):
+            raise ValueError("`weights` leaves no column that counts; give one or more columns a weight above 0")
+        return self
+
+    @model_validator(mode="after")
+    def _names_levels_of_the_types(self) -> SimilarRule:
+        for name, chosen in self.levels.items():
+            semantic_type = self.compare[name]
+            degrees = DEGREES[semantic_type]
+            listed = f"type {semantic_type.value} has {', '.join(degrees)}"
+            if not chosen:
+                raise ValueError(f"`levels` lists none for `{name}`; {listed}")
+            for level in chosen:
+                if level not in degrees:
+                    raise ValueError(f"`levels` names `{level}` for `{name}`, but {listed}")
         return self
 
     @model_validator(mode="after")
     def _compares_what_was_learnt(self) -> SimilarRule:
         if self.model is not None and self.model.compare != self.compare:
             raise ValueError(
-                f"model was learnt for other columns or types ({_typed(self.model.compare)}); "
+                f"`model` was learnt for other columns or types ({_typed(self.model.compare)}); "
                 f"remove it, then run `reconcile learn {self.name}` again"
             )
         return self
@@ -113,7 +150,7 @@ class SimilarRule(GroupedRule):
         return self._precision
 
     @property
-    def weights(self) -> Weights | None:
+    def learnt_weights(self) -> Weights | None:
         return None if self.model is None else self.model.weights()
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rules.kinds.similar.types import SemanticType
 
@@ -29,7 +29,8 @@ class Settings:
     `veto`, and both have a value there, are never the same. `block` replaces the choice of candidates: records are
     compared if they agree in all columns of one of its lists. `expected_precision` is the share of the pairs above
     the threshold that should be right; `threshold` is the least probability of a pair, if not that of the model. No
-    block of more than `max_block` records is compared pair by pair.
+    block of more than `max_block` records is compared pair by pair. `weights` multiply the bits of columns, and
+    `levels` name the degrees of agreement of columns of which others count as different; see `degrees`.
     """
 
     compare: tuple[Compared, ...]
@@ -39,6 +40,8 @@ class Settings:
     expected_precision: float = 0.95
     threshold: float | None = None
     max_block: int = 100
+    weights: Mapping[str, float] = field(default_factory=dict)
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, compare: Mapping[str, str], *, right: Mapping[str, str] | None = None, **options: object) -> Settings:

@@ -29,6 +29,9 @@ class SemanticType(StrEnum):
 PERSONAL = frozenset({SemanticType.GIVEN_NAME, SemanticType.SURNAME})
 """Types whose columns can hold each other's values."""
 
+NAMES = PERSONAL | {SemanticType.NAME}
+"""Types of the names of persons."""
+
 WORDED = frozenset(
     {SemanticType.NAME, SemanticType.ADDRESS, SemanticType.COMPANY, SemanticType.PRODUCT, SemanticType.TEXT}
 )
@@ -40,7 +43,11 @@ SEVERAL_VALUED = frozenset({SemanticType.EMAIL, SemanticType.PHONE})
 WORDLESS = frozenset({SemanticType.DATE, SemanticType.AMOUNT, SemanticType.PHONE, SemanticType.EMAIL})
 """Types whose values have no words."""
 
-_PLACES = frozenset({SemanticType.PHONE, SemanticType.ADDRESS, SemanticType.POSTCODE, SemanticType.CITY})
+ADDRESSED = frozenset({SemanticType.ADDRESS, SemanticType.POSTCODE, SemanticType.CITY})
+"""Types of the parts of an address."""
+
+PLACES = ADDRESSED | {SemanticType.PHONE}
+"""Types of what tells where somebody is."""
 
 
 def shared_by_neighbours(types: Collection[SemanticType]) -> frozenset[SemanticType]:
@@ -48,4 +55,4 @@ def shared_by_neighbours(types: Collection[SemanticType]) -> frozenset[SemanticT
 
     Members of a household have an address in common, and most often a surname.
     """
-    return _PLACES | {SemanticType.SURNAME} if SemanticType.ADDRESS in types else _PLACES
+    return PLACES | {SemanticType.SURNAME} if SemanticType.ADDRESS in types else PLACES

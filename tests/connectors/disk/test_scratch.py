@@ -74,6 +74,7 @@ def test_a_run_removes_what_a_killed_process_left_and_nothing_of_one_that_lives(
     assert (used / "spilled").exists()
 
 
+@pytest.mark.slow
 def test_a_killed_backup_leaves_nothing_once_the_next_one_is_made_in_that_folder(shop: Project) -> None:
     shop("run", "-q")
     code = """

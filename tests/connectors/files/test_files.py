@@ -376,7 +376,8 @@ CELL = st.text(alphabet=st.sampled_from("ab1,;\"\n\r\t 'é€.-\\"), max_size=6)
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.chaos
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(CELL, CELL, CELL), max_size=8),
     st.sampled_from(",;\t|"),

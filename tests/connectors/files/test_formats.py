@@ -263,6 +263,7 @@ def test_columns_that_differ_only_in_case_are_told_apart_and_told(tmp_path: Path
     assert "`Id` appears more than once in the header and is read as `Id`, `ID_2`, `id_3`" in problem.reason
 
 
+@pytest.mark.slow
 def test_names_of_ours_in_a_file_do_not_take_the_place_of_ours(tmp_path: Path) -> None:
     pq.write_table(pa.table({"_file": ["x"], "_Row": [5], "filename": ["y"]}), tmp_path / "a.parquet")
     (tmp_path / "a.jsonl").write_text('{"_file": "x", "_Row": "5", "filename": "y"}\n')
@@ -402,6 +403,7 @@ def test_folders_that_differ_or_are_named_like_a_column_are_refused(tmp_path: Pa
     assert records(tmp_path, f"id=1/f.{form}")[0] == [("1",)]
 
 
+@pytest.mark.slow
 def test_a_column_with_another_type_in_another_parquet_file_is_refused_with_both(tmp_path: Path) -> None:
     for name, kind in (("a", pa.int64()), ("b", pa.int32())):
         pq.write_table(pa.table({"id": pa.array([1], kind)}), tmp_path / f"{name}.parquet")

@@ -31,6 +31,7 @@ ORDERS = [
 ]
 
 
+@pytest.mark.slow
 def test_an_array_is_a_dataset_and_its_duplicates_are_found(tmp_path: Path) -> None:
     project = Project(tmp_path)
     put(tmp_path, json.dumps({"page": 1, "data": {"items": [{"id": 1, "k": "A"}, {"id": 2, "k": "A"}, {"id": 3}]}}))
@@ -256,6 +257,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(st.dictionaries(st.sampled_from(["a", "b", "c"]), VALUES, min_size=1), max_size=6),
@@ -304,6 +306,7 @@ def test_a_cut_or_changed_document_is_read_or_refused_in_one_sentence(tmp_path: 
     assert "\n" not in sentence
 
 
+@pytest.mark.slow
 def test_a_large_document_needs_little_memory(tmp_path: Path) -> None:
     record = json.dumps({"id": 1, "note": "x" * 200})
     put(tmp_path, f'{{"skipped": [{",".join([record] * 12_000)}], "x": [{",".join([record] * 12_000)}]}}')
@@ -325,6 +328,7 @@ def test_a_large_document_needs_little_memory(tmp_path: Path) -> None:
 # Suggestions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ['{"meta": {"n": [1]}, "rows": %s}', "%s"])
 def test_the_only_array_is_suggested_and_accepted(tmp_path: Path, text: str) -> None:
     project = Project(tmp_path)

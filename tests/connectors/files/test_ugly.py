@@ -94,6 +94,7 @@ def survives_xml(text: str) -> bool:
     return all(c in "\t\n" or 0x20 <= ord(c) <= 0xD7FF or 0xE000 <= ord(c) <= 0xFFFD or ord(c) > 0xFFFF for c in text)
 
 
+@pytest.mark.slow
 @there
 def test_naughty_strings_come_back_from_a_workbook(tmp_path, naughty):
     kept = [s for s in naughty if s and survives_xml(s)]
@@ -111,6 +112,7 @@ def test_naughty_strings_come_back_from_a_workbook(tmp_path, naughty):
     assert values == kept
 
 
+@pytest.mark.slow
 @there
 def test_naughty_names_of_columns_and_files_are_only_names(tmp_path, naughty):
     names = [s for s in naughty if s.strip() and "\0" not in s and "\ufeff" not in s[:1]]

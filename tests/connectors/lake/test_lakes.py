@@ -82,6 +82,7 @@ class IcebergKit:
         return Stored(opened, SHOP_ORDERS, missing, "shop.orders", lambda: tree(self._folder))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kit", [DeltaKit, IcebergKit])
 @pytest.mark.parametrize("check", source.CHECKS, ids=lambda check: check.__name__)
 def test_lakes_conform(check: Any, kit: Any, tmp_path: Path) -> None:
@@ -469,7 +470,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     assert not (tmp_path / "nowhere.db").exists()
     with pytest.raises(SourceMissing, match="folder not found"):
         read(Delta(tmp_path).source(root="nowhere"), ORDERS)
-    with pytest.raises(DatasetMissing, match="there is none"):
+    with pytest.raises(DatasetMissing, match="there are no others"):
         read(Delta(tmp_path).source(), ORDERS)
 
 

@@ -69,6 +69,7 @@ EXACT: list[tuple[pa.DataType, Any, Any]] = [
 ONLY_ICEBERG = (pa.uuid(), pa.time64("us"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "value", "expected"), EXACT, ids=lambda each: str(each)[:20])
 def test_a_value_is_read_exactly(kind: pa.DataType, value: Any, expected: Any, tmp_path: Path) -> None:
     table = two(value, kind)
@@ -82,6 +83,7 @@ def test_a_value_is_read_exactly(kind: pa.DataType, value: Any, expected: Any, t
         assert values(delta.source(), ORDERS) == [expected, None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "value"),
     [(pa.date32(), dt.date(1, 1, 1)), (pa.decimal128(38, 2), LONGEST), (pa.timestamp("us"), MOMENT), (pa.bool_(), True),

@@ -64,6 +64,7 @@ class DuckDbKit:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["table", "view"])
 @pytest.mark.parametrize("check", source.CHECKS, ids=lambda check: check.__name__)
 def test_duckdb_files_conform(check: Any, form: str, tmp_path: Path) -> None:

@@ -153,28 +153,31 @@ def test_a_partner_that_the_replica_does_not_show_stops_a_plan(pair: Pair, tmp_p
     assert answer.code == 4, answer.said
 
 
-def test_every_way_of_reading_waits(pair: Pair, impatient: None) -> None:
+def test_every_way_of_reading_waits(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     """While records are read where they are changed, without a delay."""
     pair.sql("create table customers (id bigint primary key, changed_at timestamp null)")
     shop = source(pair.url, pair.replica)
     assert (ids(shop), shop.primary().primary()) == ([], shop.primary())
     with pair.lagging():
         pair.sql("insert into customers (id) values (1)")
+        monkeypatch.setattr("connectors.sql.replica.PATIENCE", 0.2)
+        hasty = source(pair.url, pair.replica)
         for read in (
-            shop.datasets,
-            lambda: shop.describe(CUSTOMERS),
-            lambda: shop.relation(CUSTOMERS),
-            lambda: ids(shop),
-            lambda: shop.snapshot().__enter__(),
-            lambda: shop.changes(CUSTOMERS, "changed_at").__enter__(),
+            hasty.datasets,
+            lambda: hasty.describe(CUSTOMERS),
+            lambda: hasty.relation(CUSTOMERS),
+            lambda: ids(hasty),
+            lambda: hasty.snapshot().__enter__(),
+            lambda: hasty.changes(CUSTOMERS, "changed_at").__enter__(),
         ):
             with pytest.raises(ReplicaBehind) as behind:
                 read()
         assert behind.value.reaction is Reaction.RETRY
-        assert shop.rows(CUSTOMERS, ["id"], [(1,)]) != [None]
+        assert hasty.rows(CUSTOMERS, ["id"], [(1,)]) != [None]
         assert ids(shop.primary()) == [1]
 
     assert ids(shop) == [1]
+    hasty.close()
     shop.close()
 
 

@@ -134,8 +134,9 @@ def test_a_read_that_is_ended_between_two_statements_says_so(server: Server, tmp
 @pytest.mark.parametrize("table", ["slow", "endless"])
 @pytest.mark.parametrize("pushdown", [False, True])
 def test_a_read_of_a_server_that_became_silent_is_cut_off(
-    server: Server, tmp_path: Path, table: str, pushdown: bool
+    server: Server, tmp_path: Path, table: str, pushdown: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("connectors.sql.stop.CANCEL_SECONDS", 0.3)
     source = source_at(server.url, tmp_path)
     read = Read(source, table, pushdown=pushdown)
     until(lambda: server.running if table == "slow" else read.begun.is_set(), "the read does not begin")

@@ -25,6 +25,8 @@ from connectors.workbook.source import WorkbookDataset, WorkbookSettings, Workbo
 from tests.connectors.workbook.test_workbook import cell, ods
 from tests.support.cli import Project
 
+pytestmark = pytest.mark.slow
+
 RESULTS = [1.1 + 2.2, 7.9999999999999991, 1000.1 - 1000, 0.07 * 100, -0.1 - 0.2, 12.5]
 """Results of formulas as a program stores them."""
 SHOWN = [Decimal(text) for text in ("3.3", "8", "0.100000000000023", "7", "-0.3", "12.5")]

@@ -74,6 +74,7 @@ def test_a_header_of_numbers_and_days_reads_as_people_see_it(tmp_path: Path, nam
     assert read(tmp_path / name) == [{"sku": "A", "2025": 1, "2026": 2, "0.3": 3, "2026-03-01": 4, "true": 5}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_column_without_a_name_is_named_after_its_place_in_the_sheet(tmp_path: Path, name: str) -> None:
     rows = [[None, "sku", None, "price"], [None, "A", 7, 1.5]]
@@ -92,6 +93,7 @@ def test_a_day_is_a_date_even_if_its_midnight_is_written(tmp_path: Path, name: s
     assert [row["day"] for row in read(tmp_path / name)] == [DAY, dt.date(2026, 3, 2)]
 
 
+@pytest.mark.slow
 def test_a_sheet_as_wide_as_a_sheet_can_be_is_read(tmp_path: Path) -> None:
     columns = 16_384
     write(tmp_path / "a.xlsx", [["n"] * columns, list(range(columns))])

@@ -16,6 +16,7 @@ from connectors.base import UnreadableCells
 from connectors.workbook.blocks import NeedsCellReader
 from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
 from connectors.workbook.xlsx import read as read_pure
+from tests.support.chance import few
 
 ERROR = object()
 DAYS = st.dates(dt.date(1900, 3, 1), dt.date(2199, 12, 31))
@@ -89,7 +90,8 @@ def is_pure(path: Path) -> bool:
 
 
 @pytest.mark.slow
-@settings(max_examples=20)
+@pytest.mark.chaos
+@settings(max_examples=few(10, 100))
 @given(sheets())
 @example(([["", "x"], [ERROR, None]], {}))
 @example(([[0.1 + 0.2, 1e-300, 1e300]], {"c0": "text"}))

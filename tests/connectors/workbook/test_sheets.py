@@ -122,6 +122,7 @@ def test_sheets_that_match_are_one_dataset_in_the_order_of_the_workbook(tmp_path
     assert problems == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_hidden_sheet_is_read_only_by_its_name(tmp_path: Path, name: str) -> None:
     sheets = {sheet: [["id"], [sheet]] for sheet in ("b", "old", "a")}
@@ -132,6 +133,7 @@ def test_a_hidden_sheet_is_read_only_by_its_name(tmp_path: Path, name: str) -> N
     assert read(source, "id", sheet=("?", "old"))[0] == [("b",), ("old",), ("a",)]
 
 
+@pytest.mark.slow
 def test_a_single_sheet_by_name_has_no_column_for_it(tmp_path: Path) -> None:
     source = write(tmp_path / "a.xlsx", YEAR)
 
@@ -167,6 +169,7 @@ def test_a_name_in_a_list_must_exist(tmp_path: Path) -> None:
     assert "no sheet 2026-3; did you mean 2026-0" in str(error)
 
 
+@pytest.mark.slow
 def test_all_is_ambiguous_if_a_sheet_has_that_name(tmp_path: Path) -> None:
     source = write(tmp_path / "a.xlsx", {"all": [["id"], [1]], "b": [["id"], [2]]})
 
@@ -193,6 +196,7 @@ def test_sheets_with_other_columns_are_refused_like_files_with_other_columns(tmp
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_an_unreadable_or_rounded_cell_is_named_by_file_sheet_row_and_column(tmp_path: Path, name: str) -> None:
     sheets = {"a": [["id", "day"], [1, "2026-03-01"]], "b": [["id", "day"], [2**60, "soon"]]}
@@ -223,6 +227,7 @@ def test_a_record_with_an_error_cell_is_named_by_its_sheet(tmp_path: Path) -> No
     ]
 
 
+@pytest.mark.slow
 def test_a_title_and_a_footer_are_those_of_each_sheet(tmp_path: Path) -> None:
     sheets = {name: [["Title"], ["id"], [name], ["sum"]] for name in "ab"}
     source = write(tmp_path / "a.xlsx", sheets | {"c": [["only a title"]]})
@@ -236,6 +241,7 @@ def test_a_title_and_a_footer_are_those_of_each_sheet(tmp_path: Path) -> None:
         assert f"a.xlsx, sheet c: {sentence}" in str(error)
 
 
+@pytest.mark.slow
 def test_values_are_filled_within_each_sheet(tmp_path: Path) -> None:
     source = write(
         tmp_path / "a.xlsx", {"a": [["o", "n"], ["x", 1]], "b": [["o", "n"], [None, 2], ["y", 3], [None, 4]]}
@@ -244,12 +250,14 @@ def test_values_are_filled_within_each_sheet(tmp_path: Path) -> None:
     assert read(source, "o", "n", sheet="all", fill=("o",))[0] == [("x", 1), (None, 2), ("y", 3), ("y", 4)]
 
 
+@pytest.mark.slow
 def test_empty_sheets_alone_are_no_dataset(tmp_path: Path) -> None:
     error = mistake(write(tmp_path / "a.xlsx", {"a": [], "b": []}), sheet="all")
 
     assert "a.xlsx: its sheets are empty and have no header" in str(error)
 
 
+@pytest.mark.slow
 def test_a_column_with_the_reserved_name_is_renamed(tmp_path: Path) -> None:
     source = write(tmp_path / "a.xlsx", {"a": [["_sheet"], ["x"]]})
 
@@ -259,6 +267,7 @@ def test_a_column_with_the_reserved_name_is_renamed(tmp_path: Path) -> None:
 # Changes of the workbook
 
 
+@pytest.mark.slow
 def test_a_new_sheet_is_new_content_and_read_at_once(tmp_path: Path) -> None:
     source = write(tmp_path / "a.xlsx", {"a": [["id"], [1]]})
     dataset = WorkbookDataset(sheet="all")
@@ -280,6 +289,7 @@ def test_a_new_sheet_is_new_content_and_read_at_once(tmp_path: Path) -> None:
 # The whole way
 
 
+@pytest.mark.slow
 def test_suggest_proposes_sheets_of_the_same_columns_as_one_dataset(tmp_path: Path) -> None:
     source = write(tmp_path / "a.xlsx", {"Q1 25": [["id"], [1]], "Q2 25": [["id"], [2]], "Q3 25": [["name"], ["x"]]})
     alike = write(tmp_path / "b.xlsx", {"Q1 25": [["id"], [1]], "Q2 25": [["id"], [2]], "Rates": [["name"], ["x"]]})
@@ -290,6 +300,7 @@ def test_suggest_proposes_sheets_of_the_same_columns_as_one_dataset(tmp_path: Pa
         assert alike.declaration("Q* *").settings == {"sheet": "Q* *"}
 
 
+@pytest.mark.slow
 def test_a_finding_names_the_sheet_of_a_record_without_id(tmp_path: Path) -> None:
     """The names of the sheets are no dates to declare, and equal records of two sheets are told apart."""
     write(tmp_path / "a.xlsx", {"2026-03-01": [["ref"], ["x"]], "2026-03-02": [["ref"], ["y"], ["x"]]})

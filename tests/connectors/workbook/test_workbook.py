@@ -176,6 +176,7 @@ def _write_numbers(path, numbers):
     book.save(path)
 
 
+@pytest.mark.slow
 def test_a_column_declared_float_keeps_numbers_that_a_workbook_rounds(book):
     table, problems = _declared(book(["n"], [6.02214076e23], [12345678901234567], [5]), {"n": "float"})
 

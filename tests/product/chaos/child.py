@@ -4,6 +4,7 @@ The fork server imports it, so that nothing runs on import.
 """
 
 import datetime as dt
+import functools
 import os
 import resource
 import time
@@ -54,9 +55,17 @@ def with_few_pages(file: str, pages: int, *arguments: str) -> int:
 
 
 def by_another_clock(ahead_seconds: float, *arguments: str) -> int:
-    """The command where the store's clock is that far ahead."""
+    """The command where the store's clock is that far ahead. A wait for a retry moves the clock and takes no time."""
+    from reconcile.app import Application  # noqa: PLC0415 - only this child
+
     ahead = dt.timedelta(seconds=ahead_seconds)
+
+    def sleep(seconds: float) -> None:
+        nonlocal ahead
+        ahead += dt.timedelta(seconds=seconds)
+
     _open_with(clock=lambda: dt.datetime.now(dt.UTC) + ahead)
+    Application.__init__ = functools.partialmethod(Application.__init__, sleep=sleep)  # type: ignore[method-assign, assignment]
     return command_line(*arguments)
 
 

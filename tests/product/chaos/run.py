@@ -1,6 +1,7 @@
 """The long tier of chaos: `tests/product/chaos/run.py --seconds 1200 [--seed N] [SUITE …]`, which `make chaos` runs.
 
-Every suite marked `chaos` runs, and a table says what it came to. The random ones share twice the seconds, for two run
+Every suite marked `chaos` runs, and a table says what it came to. Where a test run tries few cases or a spread of them
+(tests/support/chance.py), this tries all. The random ones share twice the seconds, for two run
 side by side; those whose cases are counted have so many that they take about their share. What is not random comes on
 top: 1,200 seconds took 41 minutes in all on two cores. The soak does not run, for it has to be alone (`make soak`). It
 exits as pytest did.

@@ -37,8 +37,8 @@ from tests.support.fork_server import Ended, Warm
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(3600)]
 LONG = os.environ.get("RECONCILE_MODEL_EXAMPLES")
-EXAMPLES = int(LONG or 12)
-"""The short tier walks the same ways each time, some 4 s each; other ways are for `make chaos`."""
+EXAMPLES = int(LONG or 6)
+"""The short tier walks the same ways each time, some 3 s each; other ways are for `make chaos`."""
 STEPS = int(os.environ.get("RECONCILE_MODEL_STEPS") or 40)
 
 EMAILS = st.sampled_from(["a@x.example", "b@x.example", None])

@@ -1,9 +1,7 @@
 """Naive designs of cleaning that concern the whole way from the configuration to the row: each is caught here."""
 
-import importlib.util
 import json
 import sqlite3
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,6 @@ from reconcile.store import tables
 from tests.product.chaos.naive import DAY, Decisions, rule
 from tests.product.chaos.watched_world import Places, cleaned, hold_everything, places, warm
 from tests.support.crash_points import Fault
-from tests.support.folders import ROOT
 from tests.support.fork_server import Warm
 
 __all__ = ["places", "warm"]
@@ -38,20 +35,6 @@ def decisions(places: Places, warm: Warm) -> Decisions:
 
 
 # Keys
-
-
-def test_each_mutant_changes_a_text_that_the_code_has_once() -> None:
-    spec = importlib.util.spec_from_file_location("mutants_of_naive", ROOT / "tests" / "mutants" / "naive.py")
-    assert spec is not None
-    assert spec.loader is not None
-    mutants = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = mutants
-    spec.loader.exec_module(mutants)
-
-    texts = [(ROOT / file, text) for mutant in mutants.MUTANTS for file, text, _ in mutant.edits]
-
-    assert len(mutants.MUTANTS) >= 16
-    assert [(file.name, text) for file, text in texts if file.read_text("utf-8").count(text) != 1] == []
 
 
 def test_a_group_that_grows_never_repeats_the_effects_already_made(places: Places, warm: Warm) -> None:

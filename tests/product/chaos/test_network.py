@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from tests.product.chaos.watched_world import Places, WatchedWorld, cleaned, comparable, hold_everything, places, warm
-from tests.support.chance import SECONDS, SEED
+from tests.support.chance import SECONDS, SEED, spread
 from tests.support.fork_server import Warm
 from tests.support.tcp_proxy import TcpProxy
 
@@ -27,7 +27,7 @@ def _shortly(proxy: TcpProxy, trouble: Trouble, after: float, lasting: float) ->
 
 
 ONCE: dict[str, Trouble] = {
-    "slow": lambda proxy: proxy.delay(0.005 if SECONDS else 0.002),
+    "slow": lambda proxy: proxy.delay(0.005 if SECONDS else 0.001),
     "down": lambda proxy: proxy.cut(),
     "down for a moment": lambda proxy: _shortly(proxy, TcpProxy.cut, 0, 0.3),
     "cut while it works": lambda proxy: _shortly(proxy, TcpProxy.cut, 0.25, 0.05),
@@ -76,8 +76,9 @@ def _met(places: Places, warm: Warm, behind: str, target: str, trouble: Trouble)
     return proxy
 
 
-@pytest.mark.parametrize("trouble", ONCE)
-@pytest.mark.parametrize("behind", ["target", "store"])
+@pytest.mark.parametrize(
+    ("behind", "trouble"), spread([(behind, trouble) for behind in ("target", "store") for trouble in ONCE], len(ONCE))
+)
 def test_whatever_the_network_does_everything_is_done_once(
     places: Places, warm: Warm, behind: str, trouble: str
 ) -> None:

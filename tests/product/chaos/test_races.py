@@ -9,14 +9,14 @@ import pytest
 from tests.product.chaos.naive import rule
 from tests.product.chaos.storm import report
 from tests.product.chaos.watched_world import Places, WatchedWorld, cleaned, comparable, hold_everything, places, warm
-from tests.support.chance import SECONDS
+from tests.support.chance import few
 from tests.support.fork_server import Warm
 
 __all__ = ["places", "warm"]
 
 pytestmark = [pytest.mark.chaos, pytest.mark.server, pytest.mark.timeout(600)]
-PROCESSES = 32 if SECONDS else 12
-KEYS = int(os.environ.get("RECONCILE_RACE_KEYS") or (2000 if SECONDS else 300))
+PROCESSES = few(8, 32)
+KEYS = int(os.environ.get("RECONCILE_RACE_KEYS") or few(150, 2000))
 
 
 def _approved(places: Places, warm: Warm, kind: str, keys: int) -> WatchedWorld:

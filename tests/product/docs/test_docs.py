@@ -44,11 +44,13 @@ BASE: dict[str, Any] = {
     "rules": {"example": {"kind": "duplicates", "dataset": "charges", "key": ["order_id"]}},
 }
 ENVIRON = {
+    "AIRTABLE": "patA1b2C3d4E5f6G7.0123456789abcdef",
     "SHOP_URL": "postgresql://reader:hidden@db.example.com/shop",
     "SLACK_BOT_TOKEN": "xoxb-1-hidden",
     "SLACK_WEBHOOK": "https://hooks.slack.com/services/T0/B0/hidden",
     "HOOK_TOKEN": "Bearer hidden",
     "HOOK_SECRET": "hidden-hidden",
+    "GOOGLE_KEY": '{"client_email": "a@b.example", "private_key": "hidden", "token_uri": "https://t.example.com"}',
     "RECONCILE_KEY": "11" * 32,
     "RECONCILE_KEY_BEFORE": "22" * 32,
     "SLACK_APP_TOKEN": "xapp-1-hidden",
@@ -69,6 +71,8 @@ README = ROOT / "README.md"
 CONSOLES = [
     page for page in (*PAGES, ROOT / "examples" / "README.md") if page != README and any(blocks(page, "console"))
 ]
+SAVED = ("tutorial.md", "workbook.md")
+"""Pages that a reader follows from their beginning, configurations included."""
 COMMON = {"-c", "--config", "-o", "--output", "--json", "-q", "--quiet", "--no-color", "-h", "--help"}
 
 
@@ -239,7 +243,7 @@ def test_every_exit_code_is_documented() -> None:
 @pytest.mark.parametrize("page", CONSOLES, ids=named)
 def test_consoles_show_what_a_new_user_sees(page: Path, tmp_path: Path) -> None:
     """As printed, from a new folder; `examples` is there, as in a checkout."""
-    environ = {"RECONCILE_ACTOR": "docs"}
+    environ = {"RECONCILE_ACTOR": "docs", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("*.db*", "*.sqlite"))
     terminal = Terminal(tmp_path, environ)
 
@@ -260,8 +264,8 @@ def test_consoles_show_what_a_new_user_sees(page: Path, tmp_path: Path) -> None:
 
 
 def in_order(page: Path) -> list[Block]:
-    """The consoles of a page, and in the tutorial the whole configurations between them, which its reader saves."""
-    saved = [block for block in blocks(page, "yaml") if block.info == "yaml" and page.name == "tutorial.md"]
+    """The consoles of a page, and in a tutorial the whole configurations between them, which its reader saves."""
+    saved = [block for block in blocks(page, "yaml") if block.info == "yaml" and page.name in SAVED]
     return sorted([*blocks(page, "console"), *saved], key=lambda block: block.line)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openpyxl import load_workbook
 
 from reconcile.config import load
 from tests.product.docs.terminal import Terminal
@@ -116,6 +117,36 @@ def test_the_customers_are_merged_with_all_that_refers_to_them_once_approved_and
     assert {row[1] for table in ("orders", "notes") for row in merged[table]} == {2, 3, 4, 5}
     assert merged["newsletters"] == [(2, "weekly"), (4, "offers")]
     assert contents(file) == before
+
+
+def test_the_office_moves_twins_with_their_payments_marks_a_payment_and_gets_its_workbook_back(tmp_path: Path) -> None:
+    terminal = place("office", tmp_path)
+    before = sheets(terminal.folder / "office.xlsx")
+    report = run(terminal)
+    unchanged = sheets(terminal.folder / "office.xlsx")
+    finding_ids = " ".join(finding["id"] for finding in report["findings"])
+
+    terminal.type(f"reconcile approve {finding_ids}")
+    cleaned = sheets(terminal.folder / "office.xlsx")
+    terminal.type(f"reconcile undo {finding_ids}")
+
+    assert groups(report) == [[[1], [3]], [[2], [5]], [[103], [104]]]
+    assert unchanged == before
+    assert [row[0] for row in cleaned["Customers"]] == ["Number", 1, 2, 4, 6, 7, 8]
+    assert sorted(row[0] for row in cleaned["Removed"][1:]) == [3, 5]
+    assert [(row[0], row[1]) for row in cleaned["Payments"] if row[0] in (102, 106)] == [(102, 1), (106, 2)]
+    assert [row[0] for row in cleaned["Payments"] if row[5] == "booked twice"] == [104]
+    assert cleaned["Summary"] == before["Summary"]
+    assert sheets(terminal.folder / "office.xlsx") == before
+
+
+def sheets(workbook: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """The filled rows of each sheet; formulas as they are written."""
+    with contextlib.closing(load_workbook(workbook)) as book:
+        return {
+            sheet.title: [row for row in sheet.iter_rows(values_only=True) if any(cell is not None for cell in row)]
+            for sheet in book
+        }
 
 
 def contents(file: Path) -> dict[str, list[tuple[Any, ...]]]:

@@ -29,7 +29,7 @@ from connectors.workbook.guard import WorkbookLimits, kind_of
 from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
 from tests.support.chance import SEED, lasting
 
-SHORT = 10
+SHORT = 5
 """Seconds, for each of the two."""
 HANGS = 120
 CANARY = "canary-of-the-outside"

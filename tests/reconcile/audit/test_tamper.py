@@ -399,7 +399,7 @@ def test_the_whole_file_rolled_back_together_with_the_anchor_is_not_seen(root: P
         (
             """INSERT INTO findings SELECT 'F-new', 'mark', rule, kind, dataset, state, severity, version, key, payload,
             money, records, first_run, first_seen, last_run, last_seen, state_since, snoozed_until, assigned_to,
-            decided_by, note, merged_into, digest, amount_rank FROM findings WHERE id = 'F-1'""",
+            decided_by, note, merged_into, digest, amount_rank, probability FROM findings WHERE id = 'F-1'""",
             LENGTH + 1,
             "no entry is about it",
         ),

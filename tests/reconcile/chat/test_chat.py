@@ -24,7 +24,7 @@ from reconcile.people import users
 from reconcile.store import Store, tables
 from reconcile.testing.slack_server import SlackServer, ratelimited
 from tests.reconcile.chat.chat import MARIA, NOOR, STRANGER, VIEWER, Chat, shown
-from tests.support.serve import serving, until
+from tests.support.serve import forked, until
 
 pytestmark = pytest.mark.slow
 
@@ -304,7 +304,7 @@ def test_serve_takes_presses_over_socket_mode_and_updates_the_message(tmp_path: 
         message = chat.run()
         item, another = chat.buttons(message, "dismiss")
         for button in (item, another):
-            with serving(tmp_path) as server:
+            with forked(tmp_path) as server:
                 server.ready()
                 until(lambda: any(session.is_open for session in slack.sockets), 30, lambda: "no connection")
                 slack.send(slack.pressed(message, button), button)
@@ -324,7 +324,7 @@ def test_serve_takes_presses_over_http_and_answers_before_it_decides(tmp_path: P
         pressed = slack.pressed(message, button)
         genuine, redelivered = slack.request(pressed, at=time.time() - 5), slack.request(pressed)
         forged = slack.request(pressed, secret="another secret")
-        with serving(tmp_path, "--listen", "127.0.0.1:0") as server:
+        with forked(tmp_path, "--listen", "127.0.0.1:0") as server:
             address = server.heard("listener.started")[0]["address"]
             statuses = [_posted(address, *sent) for sent in (forged, genuine)]
             server.hear("press.handled", seconds=30)
@@ -340,7 +340,7 @@ def test_serve_takes_presses_over_http_and_answers_before_it_decides(tmp_path: P
 def test_a_site_without_a_signing_secret_has_no_address_for_presses(tmp_path: Path, slack: SlackServer) -> None:
     with (
         Chat.at(tmp_path, slack, signing_secret=None, app_token=slack.app_token),
-        serving(tmp_path, "--listen", "127.0.0.1:0") as server,
+        forked(tmp_path, "--listen", "127.0.0.1:0") as server,
     ):
         assert _posted(server.heard("listener.started")[0]["address"], {}, b"payload=%7B%7D") == 404
 

@@ -14,7 +14,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -633,19 +633,13 @@ def every_cell() -> list[Cell]:
     return [Cell(*names, next(places)) for names in itertools.product(DEFERRALS, DOORS, OUTCOMES)]
 
 
-def pairwise(cells: Sequence[Cell]) -> list[Cell]:
-    """Choose cells so that each pair of deferral, door and outcome is in one of them: the most new pairs first."""
-    missing = set().union(*map(_pairs, cells))
-    chosen: list[Cell] = []
-    while missing:
-        best = max(cells, key=lambda cell: len(_pairs(cell) & missing))  # the first of those that are equally good
-        chosen.append(best)
-        missing -= _pairs(best)
-    return chosen
-
-
-def _pairs(cell: Cell) -> set[tuple[str, str]]:
-    return set(itertools.combinations((cell.deferral, cell.door, cell.outcome), 2))
+def every_deferral(cells: Sequence[Cell]) -> list[Cell]:
+    """Choose a cell for each pair of door and outcome; their deferrals go round, and so do their places."""
+    by_name = {(cell.deferral, cell.door, cell.outcome): cell for cell in cells}
+    deferrals = itertools.cycle(DEFERRALS)
+    chosen = [by_name[next(deferrals), door, outcome] for outcome, door in itertools.product(OUTCOMES, DOORS)]
+    places = ["sqlite"] * 4 + ["state on postgres"] + ["sqlite"] * 3 + ["postgres"] + ["sqlite"] * 2 + ["mariadb"]
+    return [replace(cell, place=place) for cell, place in zip(chosen, itertools.cycle(places), strict=False)]
 
 
 # What must become of it

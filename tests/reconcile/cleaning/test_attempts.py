@@ -17,6 +17,7 @@ from connectors.errors import AccessDenied
 from connectors.sql.source import SqlSource
 from connectors.target import TargetError, TargetRefused, TransactionOutcome
 from reconcile.audit import log
+from reconcile.cleaning.execution import executor
 from reconcile.coordination import pauses
 from reconcile.coordination.lease import Owner
 from reconcile.decisions.request import DecisionRequest
@@ -137,7 +138,10 @@ def test_a_run_whose_cleaning_waits_for_its_database_failed_and_its_next_attempt
     assert alone.intact()
 
 
-def test_the_command_and_the_record_of_a_run_that_waits_agree(alone: World) -> None:
+def test_the_command_and_the_record_of_a_run_that_waits_agree(alone: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executor, "DEADLINE", 1.0)  # the locked database says so soon
+    alone.config |= CALM
+    alone.rules["twins"] = alone.rules["twins"] | {"retry": "calm"}
     alone.write()
     with locked(alone):
         answer = alone.command("run")

@@ -15,6 +15,7 @@ from reconcile.cleaning.planning.binding import HARMLESS_IN_DATASET, HARMLESS_IN
 from reconcile.config.cleaning import LinkEntry
 from reconcile.findings.results import to_json
 from reconcile.journal.approvals import PlanChanged
+from tests.support.chance import spread
 from tests.support.servers import POSTGRES, scratch_database
 from tests.support.shop import Shop
 from tests.support.world import World
@@ -126,7 +127,13 @@ HARMLESS: dict[str, tuple[str | None, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", EDITS)
+def in_either(edits: dict[str, tuple[str | None, dict[str, Any]]]) -> list[Any]:
+    """Every edit on SQLite, and three on PostgreSQL: what is edited decides, and not the database."""
+    servers = (pytest.param("postgresql", name, marks=pytest.mark.server) for name in spread(list(edits), 3))
+    return [*(("sqlite", name) for name in edits), *servers]
+
+
+@pytest.mark.parametrize(("shops", "name"), in_either(EDITS), indirect=["shops"])
 @pytest.mark.slow
 def test_the_first_run_after_an_edit_of_what_decides_what_is_cleaned_only_tells(name: str, world: World) -> None:
     assert cleaned(world) == 0
@@ -137,7 +144,7 @@ def test_the_first_run_after_an_edit_of_what_decides_what_is_cleaned_only_tells(
     assert (cleaned(world), states(world)) == (1, ["cleaned"])
 
 
-@pytest.mark.parametrize("name", HARMLESS)
+@pytest.mark.parametrize(("shops", "name"), in_either(HARMLESS), indirect=["shops"])
 @pytest.mark.slow
 def test_an_edit_of_a_harmless_setting_holds_nothing_back(name: str, world: World) -> None:
     assert cleaned(world) == 0

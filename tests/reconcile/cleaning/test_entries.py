@@ -69,7 +69,7 @@ def test_an_undo_is_one_entry_for_each_transition_and_its_finding_tells_the_whol
     assert _story(world) == [
         *(("reconcile", words) for words in ("found", "proposed, no approval needed")),
         *(("reconcile", words) for words in ("cleaning started", "cleaned")),
-        ("anna", "proposed"),
+        ("anna", "undo requested"),
         *(("reconcile", words) for words in ("undo started", "undone")),
     ]
     assert world.intact()

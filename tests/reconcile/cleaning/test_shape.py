@@ -18,6 +18,7 @@ from reconcile.config import load
 from reconcile.detection.detect import RuleDoesNotFit, detect
 from reconcile.runs.report import RunReport
 from reconcile.store import Store
+from tests.support.chance import spread
 from tests.support.cli import Project
 from tests.support.findings import KEY, NOON
 from tests.support.servers import emptied
@@ -127,8 +128,15 @@ BY_ITSELF = """
     limits: {records: 1000, share: 100%, group: 100}"""
 
 
+EITHER = [
+    *(("sqlite", change) for change in CHANGES),
+    *(pytest.param("postgres", change, marks=pytest.mark.server) for change in spread(list(CHANGES), 3)),
+]
+"""Every change on SQLite, and three on PostgreSQL."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("change", list(CHANGES))
+@pytest.mark.parametrize(("history", "change"), EITHER, indirect=["history"])
 def test_mass_match_after_a_schema_change(history: ShapeHistory, change: str) -> None:
     """A rule that cleans by itself did so, and would clean a new pair: after the change nothing at all is done."""
     statement, why = CHANGES[change]
@@ -296,10 +304,16 @@ TIED = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", ["auto", "embedded"])
-@pytest.mark.parametrize("records", [6, 40])
 @pytest.mark.parametrize("by", TIED)
-@pytest.mark.parametrize("url", ["sqlite", pytest.param("postgres", marks=pytest.mark.server)])
+@pytest.mark.parametrize(
+    ("url", "engine", "records"),
+    [
+        ("sqlite", "auto", 6),
+        ("sqlite", "auto", 40),
+        ("sqlite", "embedded", 40),
+        pytest.param("postgres", "auto", 40, marks=pytest.mark.server),
+    ],
+)
 def test_a_column_that_decides_and_is_suddenly_empty_cleans_nothing_by_itself(
     by: str, records: int, engine: str, url: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

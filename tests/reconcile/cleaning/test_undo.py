@@ -203,6 +203,7 @@ def _waiting(tmp_path: Path, rule: dict[str, Any] = MARK) -> World:
     _pause(world)
     [(_, why)] = world.undo(world.only(), note="two people").failed
     assert "is paused" in why
+    assert f"`reconcile retry {world.only()}` tries it now" in why
     assert f"`reconcile reject {world.only()}` withdraws it" in why
     return world
 
@@ -418,10 +419,10 @@ def test_an_undo_that_is_killed_anywhere_is_finished_once(tmp_path: Path, label:
     with world.killed_at(label):
         world.undo(world.only())
 
-    for _ in range(2):  # what the target was asked about is tried again after a moment
+    for pause in (0, 1.1):  # what the target was asked about is tried again after a moment
+        time.sleep(pause)
         with world.open() as application:
             application.clean_due()
-        time.sleep(1.1)
     if label == "undo.planned":
         world.undo(world.only())
 

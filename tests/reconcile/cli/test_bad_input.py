@@ -1,5 +1,6 @@
 """Hostile circumstances: each told in a sentence, soon, with the right exit code, and the state as good as before."""
 
+import datetime as dt
 import io
 import os
 import re
@@ -14,6 +15,7 @@ import uuid
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import openpyxl
 import pytest
@@ -21,6 +23,7 @@ import sqlalchemy as sa
 import xlsxwriter
 
 from connectors.workbook import isolated
+from reconcile.store import Store
 from tests.support.cli import FILES, ORDERS, Answer, Project, in_words, sqlite
 
 pytestmark = pytest.mark.slow
@@ -518,11 +521,16 @@ def test_a_misspelt_column_of_personal_data_is_told_before_it_stands_in_a_messag
 # The state
 
 
-def test_a_locked_state_is_waited_for_a_while_and_can_be_read_meanwhile(shop: Project) -> None:
+def test_a_locked_state_is_waited_for_a_while_and_can_be_read_meanwhile(
+    shop: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    defaults: Any = Store.open.__func__.__kwdefaults__  # type: ignore[attr-defined]
+    assert defaults["patience"] == dt.timedelta(seconds=10)
+    monkeypatch.setitem(defaults, "patience", dt.timedelta(seconds=1))
     holder = sqlite3.connect(shop.folder / "reconcile.db", isolation_level=None)
     holder.execute("begin immediate")
 
-    in_words(shop("run", "-q"), 3, "reconcile.db stayed locked by another process for 10 s", "nothing was changed")
+    in_words(shop("run", "-q"), 3, "reconcile.db stayed locked by another process for 1 s", "nothing was changed")
     assert len(shop("findings", "--json").json) == 1
 
     holder.execute("rollback")

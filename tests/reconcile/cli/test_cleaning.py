@@ -102,7 +102,7 @@ def test_why_it_was_approved_and_taken_back_is_in_the_log_and_shown(world: World
 
     assert "plan." not in shown.stdout
     assert "anna  approved: one person\n" in shown.stdout
-    assert "anna  proposed: two people after all\n" in shown.stdout
+    assert "anna  undo requested: two people after all\n" in shown.stdout
     entries = json.loads(logged.stdout)
     written = [(entry["event"], entry["body"]["note"]) for entry in entries if "note" in entry["body"]]
     assert written == [("approval.approved", "one person"), ("plan.proposed", "two people after all")]

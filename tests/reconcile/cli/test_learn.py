@@ -58,6 +58,36 @@ def test_the_written_file_is_the_rules_model(project: Project):
     assert shown["compare"] == COMPARE
 
 
+def test_a_file_that_is_no_text_is_replaced(project: Project):
+    file = project.folder / "models" / "twin.yaml"
+    file.parent.mkdir()
+    file.write_bytes(b"\xff\x00")
+
+    assert project("learn", "twin", "--write").code == 0
+
+    assert file.read_text().startswith("# Written by")
+
+
+def test_a_full_disk_leaves_no_half_written_file(project: Project):
+    folder = project.folder / "models"
+    folder.mkdir()
+    (folder / "twin.yaml.new").symlink_to("/dev/full")
+
+    answer = project("learn", "twin", "--write")
+
+    assert answer.code == 3
+    assert "twin.yaml cannot be written: no space left on device; nothing was changed" in answer.err
+    assert list(folder.iterdir()) == []
+
+
+def test_each_level_has_words_of_its_own(project: Project):
+    levels = project("learn", "twin", "--json").json["levels"]
+
+    named = [(level["column"], level["words"]) for level in levels]
+    assert ("email", "is the same (both names agree)") in named
+    assert len(set(named)) == len(named)
+
+
 def test_learning_again_changes_nothing(project: Project):
     project("learn", "twin", "--write")
     project.write(NAMED)

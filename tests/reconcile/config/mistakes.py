@@ -144,6 +144,14 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "a type of a column instead of a meaning": similar("compare: {name: string}"),
     "similar records by a key": similar(COMPARE, "key: [email]", "window: {born: 1d}"),
     "a veto that is not compared": similar(COMPARE, "veto: [bron]"),
+    "a weight of a column that is not compared": similar(COMPARE, "weights: {nmae: 2}"),
+    "a weight below nothing": similar(COMPARE, "weights: {name: -1}"),
+    "a weight that decides alone": similar(COMPARE, "weights: {name: 50}"),
+    "a weight that is no number": similar(COMPARE, "weights: {name: high}"),
+    "weights that leave nothing": similar(COMPARE, "weights: {name: 0, born: 0}"),
+    "levels of a column that is not compared": similar(COMPARE, "levels: {nmae: [same]}"),
+    "levels that a type lacks": similar(COMPARE, "levels: {born: [same, initial]}"),
+    "no levels": similar(COMPARE, "levels: {born: []}"),
     "a block that is not compared": similar(COMPARE, "block: [[name, email]]"),
     "a block that is empty": similar(COMPARE, "block: [[]]"),
     "blocks that are columns": similar(COMPARE, "block: [name, born]"),
@@ -152,6 +160,7 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "a threshold that is a word": similar(COMPARE, "threshold: high"),
     "one to one in one dataset": similar(COMPARE, "one_to_one: true", over="dataset: crm"),
     "a block of one record": similar(COMPARE, "max_block: 1"),
+    "a model without a name": similar(COMPARE, 'model: ""'),
     "similar records by the id alone": similar("compare: {id: exact}", over="dataset: crm"),
     "similar records of a dataset that is not there": similar(COMPARE, over="datasets: [crm, shp]"),
     "similar records of datasets with a column of no dataset": similar(COMPARE, "columns: {shp: {name: title}}"),
@@ -217,7 +226,7 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "often: {attempts: 0, budget: 0s, base: soon}}\n" + cleaning("clean: {action: delete}"),
     "cleaning with another minimum": cleaning("clean: {action: delete}", "minimum: 3"),
     "cleaning a dataset without id, a query, a file": DATABASE.replace(", id: id}", "}")
-    + "  charges: {source: shop, query: select 1, id: id}\n  lists: {source: files, path: a.csv, id: id}\n"
+    + "  charges: {source: shop, query: select 1, id: id}\n  lists: {source: files, path: a*.csv, id: id}\n"
     + "rules:\n"
     + "".join(
         f"  {name}: {{kind: duplicates, dataset: {dataset}, key: [a], clean: {{action: delete}}}}\n"

@@ -1,5 +1,6 @@
 """Every mistake is told at its line, all at once. The sentences themselves stand in snapshots/config_errors.txt."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,14 @@ def test_mistakes_are_sorted_by_file_and_line(tmp_path: Path, monkeypatch: pytes
 def test_a_file_that_is_not_there_is_told_with_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(ConfigProblems, match="file not found; `reconcile init` writes one"):
         load(tmp_path / "nowhere.yaml", {})
+
+
+@pytest.mark.parametrize("name", ["reconcile.yml", "reconcile.yaml.txt"])
+def test_a_file_with_the_ending_of_another_habit_is_to_be_renamed(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("version: 1\n", encoding="utf-8")
+
+    with pytest.raises(ConfigProblems, match=f"file not found; rename `{re.escape(name)}` to `reconcile.yaml`"):
+        load(tmp_path / "reconcile.yaml", {})
 
 
 def test_a_folder_instead_of_a_file_is_told(tmp_path: Path) -> None:

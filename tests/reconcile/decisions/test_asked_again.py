@@ -20,12 +20,16 @@ pytestmark = pytest.mark.slow
 
 DELETE_UNPAID = {"dataset": "invoices", "forms": ["left_only"], "action": "delete"}
 APPROVED: dict[str, Any] = {"clean": DELETE_UNPAID}
+CALM: dict[str, Any] = {"retry": {"calm": {"base": "10m", "cap": "10m", "attempts": 5, "budget": "10h"}}}
+"""No command waits for the next attempt."""
 
 
 def unpaid(folder: Path, right: str, invoices: int, **rule: Any) -> tuple[Sides, str]:
     """So many invoices, each paid except the last, and the finding of that one after a run."""
     left = f"sqlite:///{folder}/shop.db"
-    sides = Sides.at(folder, left, f"sqlite:///{folder}/bank.db" if right == "sqlite" else right, **APPROVED | rule)
+    rule = APPROVED | {"retry": "calm"} | rule
+    sides = Sides.at(folder, left, f"sqlite:///{folder}/bank.db" if right == "sqlite" else right, **rule)
+    sides.config = CALM
     for table in (sides.invoices, sides.payments):
         for record in list(table.status):
             table.remove(record)
@@ -106,7 +110,7 @@ def test_an_automatic_rule_cleans_nothing_by_itself_after_half_of_a_small_datase
 
 def test_a_small_loss_is_shown_to_whoever_approves(tmp_path: Path) -> None:
     sides, earlier = unpaid(tmp_path, "sqlite", 19)
-    sides.config = {
+    sides.config = CALM | {
         "channels": {"team": {"type": "file", "path": "messages.jsonl", "format": "jsonl"}},
         "jobs": {"nightly": {"rules": "all", "existing": "report", "notify": ["team"]}},
     }
@@ -314,7 +318,8 @@ def test_records_that_only_a_third_one_held_together_are_not_cleaned_without_it(
 
 @pytest.mark.parametrize("wrong", ["1", "NULL"], ids=["repeated", "empty"])
 def test_ids_that_name_no_single_record_stop_every_way_to_clean(wrong: str, tmp_path: Path) -> None:
-    world = World.at(tmp_path / "w", config={"datasets": {"customers": CUSTOMERS | {"table": "people"}}}, twins=DELETE)
+    people = {"datasets": {"customers": CUSTOMERS | {"table": "people"}}}
+    world = World.at(tmp_path / "w", config=CALM | people, twins=DELETE | {"retry": "calm"})
     world.shop.sql("CREATE TABLE people (place INTEGER PRIMARY KEY, id INTEGER, email VARCHAR(60), name VARCHAR(60))")
     world.shop.sql(
         "INSERT INTO people (id, email, name) VALUES (1, 'b@x', 'Bob'), (2, 'a@x', 'Anna'), (3, 'a@x', 'Ann')"

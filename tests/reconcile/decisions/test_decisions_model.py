@@ -173,4 +173,4 @@ class Decided(RuleBasedStateMachine):
 
 
 TestDecided = pytest.mark.timeout(300)(Decided.TestCase)
-TestDecided.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
+TestDecided.settings = settings(max_examples=6, stateful_step_count=25, deadline=None)

@@ -33,6 +33,8 @@ from tests.support.shop import SERVERS, address
 from tests.support.web import Browser, Site, cheap_hashes, site_of
 from tests.support.world import Killed, World
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["cheap_hashes"]
 
 COLUMNS = ("id", "email", "name", "phone", "street", "city")
@@ -120,7 +122,6 @@ def anywhere(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     world.shop.close()
 
 
-@pytest.mark.slow
 def test_the_keeper_gets_the_chosen_values_and_undo_restores_all(anywhere: World) -> None:
     world, before = anywhere, anywhere.shop.rows("customers")
 
@@ -139,7 +140,6 @@ def test_the_keeper_gets_the_chosen_values_and_undo_restores_all(anywhere: World
 
 
 @pytest.mark.parametrize("giver", [1, 2, 3])
-@pytest.mark.slow
 def test_whichever_record_is_chosen_its_value_remains_also_an_empty_one(giver: int, world: World) -> None:
     choose(world, name=giver, phone=giver, street=giver)
 
@@ -149,7 +149,6 @@ def test_whichever_record_is_chosen_its_value_remains_also_an_empty_one(giver: i
     assert row(world, 1) == (1, *given[1:])
 
 
-@pytest.mark.slow
 def test_a_keeper_and_values_are_chosen_together(world: World) -> None:
     answer = choose(world, 3, name=1)
     approved(world)
@@ -494,7 +493,6 @@ def buttons(browser: Browser, finding: str) -> list[str]:
     return re.findall(r'name="value" value="([^"]*)"', browser.get(f"/findings/{finding}").body.decode())
 
 
-@pytest.mark.slow
 def test_a_reviewer_chooses_a_masked_value_with_its_button(site: Site) -> None:
     name, browser = site.world.only(), site.browser("bob")
     page = browser.get(f"/findings/{name}")

@@ -14,9 +14,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from reconcile.decisions import decide
 from reconcile.findings.states import State
 from tests.reconcile.detection.changing_table import FIRST, RULE, ChangingTable
+from tests.support.chance import few
 
 EXAMPLES, STEPS = (
-    int(os.environ.get(name, usual)) for name, usual in (("RECONCILE_EXAMPLES", "2"), ("RECONCILE_STEPS", "9"))
+    int(os.environ.get(name) or usual) for name, usual in (("RECONCILE_EXAMPLES", few(1, 20)), ("RECONCILE_STEPS", 9))
 )
 SHAPES: dict[str, dict[str, Any]] = {
     "gap": {"gap": {"minute": 3}},
@@ -130,6 +131,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.chaos
 def test_findings_are_those_of_full_runs_whatever_changes(url: str, tmp_path: Path) -> None:
     Machine.modes = Counter()
     Machine.incremental = ChangingTable(url, tmp_path / "incremental").create()

@@ -12,14 +12,14 @@ from reconcile.journal import effects
 from reconcile.schedule import retry
 from reconcile.store import tables
 from tests.reconcile.journal.journal import KEY, NOON, STATE, Journal, effects_postgres, plan
+from tests.support.chance import few
 from tests.support.store import Program, in_parallel
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.chaos]
 
 __all__ = ["effects_postgres"]
 
-WORKERS = 32
-KEYS = 1_000
+WORKERS, KEYS = few(16, 32), few(300, 1_000)
 
 OPEN = f"""
 import time

@@ -6,7 +6,6 @@ import json
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -24,27 +23,25 @@ from reconcile.app import Application
 from reconcile.audit import log
 from reconcile.messages import direct
 from reconcile.messages.direct import StateTrouble
+from reconcile.service import duties as served
+from reconcile.service import scheduler, starting
 from reconcile.service.duties import Duties
-from reconcile.store import Store, StoreError
+from reconcile.store import Store, StoreError, failing
 from reconcile.store.failing import CALM, Failing
 from tests.support.cli import Project
-from tests.support.serve import Serving, request, until
+from tests.support.serve import Forked, Serving, request, until
 from tests.support.tcp_proxy import TcpProxy
 
 NO_TIME = dt.timedelta(seconds=0.02)
-HASTY = """
-import sys
-from reconcile.messages import direct
-from reconcile.service import duties, scheduler, starting
-from reconcile.store import failing
-import datetime as dt
-direct.LASTS, failing.CALM, duties.REPEAT, scheduler.LEASE = 2.0, 3.0, 4.0, dt.timedelta(seconds=8)
-starting.PAUSE = 1.0
-from reconcile.cli import command
-sys.argv[0] = "reconcile"
-command()
-"""
-"""`reconcile` with shorter waits."""
+
+
+def hasten() -> None:
+    """Make `serve` wait less for a state that can't be written, in this process."""
+    direct.LASTS, failing.CALM, served.REPEAT = 1.0, 1.5, 2.0
+    scheduler.LEASE = dt.timedelta(seconds=4)
+    starting.PAUSE, starting.REPEAT = 0.5, served.REPEAT
+    defaults: Any = Store.open.__func__.__kwdefaults__  # type: ignore[attr-defined]
+    defaults["patience"] = dt.timedelta(seconds=0.5)
 
 
 @contextlib.contextmanager
@@ -115,7 +112,7 @@ def troubles_after_a_run(server: Serving, url: str, folder: Path) -> list[str]:
 def test_a_full_disk_is_told_once_seen_at_every_door_and_over_by_itself_when_there_is_room(tmp_path: Path) -> None:
     with mounted(tmp_path / "disk", "size=4m") as disk:
         write(tmp_path, f"sqlite:///{disk}/state.db")
-        server = Serving(tmp_path, program=(sys.executable, "-c", HASTY)).ready()
+        server = Forked(tmp_path, prepare=hasten).ready()
         try:
             until(lambda: ask(server, "/readyz")[0] == 200)
             ballast = fill(disk)
@@ -240,20 +237,20 @@ def test_a_serve_that_is_started_while_the_state_cannot_be_written_waits_and_tel
         write(tmp_path, place.url)
         Store.open(place.url, tmp_path).close()
         heals = place.breaks([])
-        server = Serving(tmp_path, program=(sys.executable, "-c", HASTY))
+        server = Forked(tmp_path, prepare=hasten)
         try:
             until(lambda: told(tmp_path) == [("state", False)], 60, lambda: str(server.lines[-5:]))
             waits = server.hear("serve.waits")
             health, ready = ask(server, "/healthz"), ask(server, "/readyz")
-            time.sleep(4)
-            during = (told(tmp_path), server.heard("serve.started"), server.process.poll())
+            time.sleep(2)  # twice what it waits until it tells
+            during = (told(tmp_path), server.heard("serve.started"), server.has_ended())
             heals()
             until(lambda: len(told(tmp_path)) == 2, 60, lambda: str(server.lines[-5:]))
             entries = troubles_after_a_run(server, place.url, tmp_path)
         finally:
             server.kill()
 
-        assert during == ([("state", False)], [], None)
+        assert during == ([("state", False)], [], False)
         assert "The state database" in waits[0]["why"]
         assert (health[0], ready[0]) == (200, 503)
         assert "can't be written since" in ready[1]
@@ -267,7 +264,7 @@ def test_a_serve_that_waits_for_its_state_ends_when_it_is_stopped(tmp_path: Path
         write(tmp_path, place.url)
         Store.open(place.url, tmp_path).close()
         heals = place.breaks([])
-        server = Serving(tmp_path, program=(sys.executable, "-c", HASTY))
+        server = Forked(tmp_path, prepare=hasten)
         server.hear("serve.waits")
 
         assert server.stop() == 128 + signal.SIGTERM

@@ -22,6 +22,7 @@ from reconcile.runs.report import RunReport
 from reconcile.store import Store
 from reconcile.store import outbox as stored
 from reconcile.store.findings import find
+from tests.support.chance import few
 from tests.support.notifications import double_charges, night, trouble
 from tests.support.runs import START, ChargesProject, charge, twice
 from tests.support.store import FixedClock
@@ -380,7 +381,7 @@ def test_a_run_that_is_killed_anywhere_leaves_one_message_that_waits_with_all_ne
     expected = _waiting(whole)
     assert [len(groups) for _, groups in expected] == [3]
 
-    for number, statement in enumerate(range(3, command.statements, max(command.statements // 12, 1))):
+    for number, statement in enumerate(range(3, command.statements, max(command.statements // few(6, 24), 1))):
         shop = base.copy(tmp_path / f"killed{number}")
         killed = shop.held("run", "--json", "--quiet", "nightly", dies_at=statement).ready().go()
         killed.process.join(60)

@@ -29,6 +29,7 @@ from reconcile.store import findings
 from reconcile.store import plans as stored
 from reconcile.upkeep import erasure
 from reconcile.views import plans as plan_views
+from tests.support.chance import spread
 from tests.support.crash_points import Fault
 from tests.support.fork_server import Ended, Warm
 from tests.toys import install, packaged
@@ -433,7 +434,7 @@ def test_the_points_at_which_a_call_is_killed_are_all_that_it_reaches(counter: C
 
 @pytest.mark.slow
 @pytest.mark.chaos
-@pytest.mark.parametrize("label", SENDING)
+@pytest.mark.parametrize("label", spread(SENDING, 6))
 def test_a_call_is_sent_once_wherever_its_process_is_killed(counter: Counter, warm: Warm, label: str) -> None:
     finding = proposed(counter)
 

@@ -17,6 +17,7 @@ from reconcile.profiling import likeness
 from reconcile.profiling.columns import ProfiledColumn, personal
 from reconcile.profiling.headers import ColumnRole
 from rules.values import Type
+from tests.support.chance import few
 from tests.support.cli import Answer, Project, sqlite
 
 pytestmark = pytest.mark.slow
@@ -596,7 +597,8 @@ headers = st.sampled_from(
 )
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.chaos
+@settings(max_examples=few(10, 200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(headers, min_size=2, max_size=5, unique=True),
     st.lists(st.lists(cells, min_size=5, max_size=5), min_size=1, max_size=25),

@@ -1,20 +1,28 @@
-"""How much memory a run takes: some for what it works with, and little for each group it finds."""
+"""How much memory a run takes: some for what it works with, and little for each group it finds.
+
+`make chaos` does the same with more groups and plans.
+"""
 
 import json
+import os
 import re
 import sqlite3
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from reconcile.cli import main
 from rules.values.packed import BLOCK, Packed
+from tests.support.chance import few as in_tier
+from tests.support.forked import SERVER
 
-MORE = 45
+MORE = in_tier(32, 45)
 """Megabytes that ten times the groups may take in addition, without what SQLite keeps of the state."""
-OF_STATE = 64
+OF_STATE = in_tier(40, 64)
 """Megabytes of the state's file that SQLite keeps in memory while many rows are written."""
+GROUPS, PLANS = in_tier(1_000, 2_500), in_tier(300, 800)
+"""How many the small shop has."""
 CONFIGURATION = """
 version: 1
 state: "sqlite:///state.db"
@@ -23,29 +31,33 @@ datasets: {customers: {source: shop, table: customers, id: id}}
 rules: {twin: {kind: duplicates, dataset: customers, key: [email], max_share: 100%, clean: {action: delete}}}
 channels: {ops: {type: file, path: told.txt}}
 """
-RUN = """
-import re, sys
-from pathlib import Path
-from reconcile.cli import main
-try:
-    main()
-except SystemExit as ended:
-    assert not ended.code, ended.code
-finally:
-    print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1], file=sys.stderr)
-"""
 
 
 def megabytes(folder: Path, *arguments: str) -> tuple[float, str]:
     """The most memory that a run took, and what it printed."""
-    done = subprocess.run(
-        [sys.executable, "-c", RUN, "run", "--quiet", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        check=True,
-    )
-    return int(done.stderr.splitlines()[-1]) / 1024, done.stdout
+    output = folder / "output"
+    run = SERVER.Process(target=_run, args=(folder, ("run", "--quiet", *arguments), output))
+    run.start()
+    run.join()
+    assert run.exitcode == 0
+    return float(output.with_suffix(".peak").read_text()), output.read_text()
+
+
+def _run(folder: Path, words: tuple[str, ...], output: Path) -> None:
+    os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 1)
+    sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    os.chdir(folder)
+    sys.argv = ["reconcile", *words]
+    code: object = 0
+    try:
+        main()
+    except SystemExit as ended:
+        code = ended.code
+    sys.stdout.flush()
+    peak = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
+    assert peak is not None
+    output.with_suffix(".peak").write_text(str(int(peak[1]) / 1024))
+    os._exit(0 if not code else 1)
 
 
 def shop(folder: Path, groups: int, *, cleaned: bool) -> Path:
@@ -67,34 +79,39 @@ def change_all(folder: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.chaos
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_ten_times_the_groups_take_little_more_memory(tmp_path: Path) -> None:
     """Those a dry run finds, new ones, known ones, those listed as JSON, and those that are gone."""
-    few, many = shop(tmp_path / "few", 2_500, cleaned=False), shop(tmp_path / "many", 25_000, cleaned=False)
+    few, many = (
+        shop(tmp_path / "few", GROUPS, cleaned=False),
+        shop(tmp_path / "many", 10 * GROUPS, cleaned=False),
+    )
 
     for arguments in (("--dry-run", "--json"), (), (), ("--dry-run", "--json", "--all"), ("--json", "--all")):
         (small, _), (large, shown) = megabytes(few, *arguments), megabytes(many, *arguments)
         assert large - small < MORE + (0 if "--dry-run" in arguments else OF_STATE)
-    assert len(json.loads(shown)["findings"]) == 25_000
+    assert len(json.loads(shown)["findings"]) == 10 * GROUPS
     change_all(few)
     change_all(many)
     (small, _), (large, shown) = megabytes(few), megabytes(many)
     assert large - small < MORE + OF_STATE
-    assert re.search(r"twin .* 25,000 +50,000", shown)
+    assert re.search(rf"twin .* {10 * GROUPS:,} +{20 * GROUPS:,}", shown)
 
 
 @pytest.mark.slow
+@pytest.mark.chaos
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_ten_times_the_plans_take_little_more_memory(tmp_path: Path) -> None:
-    few, many = shop(tmp_path / "few", 800, cleaned=True), shop(tmp_path / "many", 8_000, cleaned=True)
+    few, many = shop(tmp_path / "few", PLANS, cleaned=True), shop(tmp_path / "many", 10 * PLANS, cleaned=True)
 
     (small, _), (large, would) = megabytes(few, "--dry-run"), megabytes(many, "--dry-run")
     assert large - small < MORE
     (small, _), (large, shown) = megabytes(few), megabytes(many)
 
     assert large - small < MORE + OF_STATE
-    assert "twin: 8,000 would be proposed" in would
-    assert "twin: 8,000 proposed" in shown
+    assert f"twin: {10 * PLANS:,} would be proposed" in would
+    assert f"twin: {10 * PLANS:,} proposed" in shown
     assert "notified ops" in shown
 
 

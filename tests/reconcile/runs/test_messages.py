@@ -58,7 +58,7 @@ def _hostile(groups: int) -> list[tuple[str | None, ...]]:
     return [item for n in range(groups) for item in twice(10 * n, f"{HOSTILE[n % len(HOSTILE)]}#{n}")]
 
 
-@pytest.mark.parametrize("groups", [1, 30, 5_000])
+@pytest.mark.parametrize("groups", [1, 30, 1_000])
 def test_a_message_about_any_number_of_hostile_groups_is_valid_and_delivered_once(
     shop: ChargesProject, slack: SlackServer, groups: int
 ) -> None:

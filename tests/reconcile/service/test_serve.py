@@ -21,7 +21,7 @@ from reconcile.audit import log
 from reconcile.coordination import pauses
 from reconcile.store import Store, tables
 from reconcile.upkeep import backup, restore
-from tests.support.serve import Serving, all_ended, begun_at, children, request, runs_of, serving, slots, until
+from tests.support.serve import Forked, all_ended, begun_at, children, forked, request, runs_of, slots, until
 from tests.support.servers import POSTGRES
 from tests.support.tcp_proxy import TcpProxy
 
@@ -70,6 +70,11 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     return Place(tmp_path, state).write()
 
 
+on_sqlite = pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+on_postgresql = pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+"""For what does not depend on the database of the state."""
+
+
 @contextmanager
 def silent_server() -> Iterator[int]:
     """A port that accepts whoever comes and says nothing."""
@@ -112,7 +117,7 @@ def hanging(erp: dict[str, Any] | None = None, nap: int = 600, **job: Any) -> di
 def _is_asleep() -> bool:
     """Whether a run of ours waits for its source."""
     engine = sa.create_engine(POSTGRES)
-    asked = sa.text("select count(*) from pg_stat_activity where query like '%pg_sleep(3)%' and state = 'active'")
+    asked = sa.text("select count(*) from pg_stat_activity where query like '%pg_sleep(1)%' and state = 'active'")
     with engine.connect() as connection:
         result = connection.execute(asked).scalar_one()
     engine.dispose()
@@ -126,7 +131,7 @@ def finished(store: Store) -> Counter[str]:
 
 
 def test_what_is_due_is_run_and_told_and_a_stop_ends_with_0(place: Place) -> None:
-    with place.store() as store, serving(place.folder) as server:
+    with place.store() as store, forked(place.folder) as server:
         request(store, "nightly")
         server.hear("message.sent")
 
@@ -138,9 +143,10 @@ def test_what_is_due_is_run_and_told_and_a_stop_ends_with_0(place: Place) -> Non
         assert log.verify(store).intact
 
 
+@on_sqlite
 def test_a_message_that_a_channel_does_not_take_is_a_warning_with_its_reason(place: Place) -> None:
     (place.folder / "messages.jsonl").mkdir()
-    with place.store() as store, serving(place.folder) as server:
+    with place.store() as store, forked(place.folder) as server:
         request(store, "nightly")
 
         [warned, *_] = server.hear("message.not_sent", channel="team")
@@ -152,14 +158,14 @@ def test_a_message_that_a_channel_does_not_take_is_a_warning_with_its_reason(pla
 def test_a_schedule_that_was_slept_over_is_caught_up_at_the_start(place: Place) -> None:
     place.write(jobs={"nightly": {"schedule": "* * * * *"}})
     with place.store() as store:
-        with serving(place.folder) as server:
+        with forked(place.folder) as server:
             until(lambda: bool(_schedules(store)))
             assert server.stop() == 0
         with store.begin() as tx:
             past = tx.now - tx.now.resolution * 600_000_000
             tx.connection.execute(sa.update(tables.schedules).values(since=past, watermark=past))
 
-        with serving(place.folder) as server:
+        with forked(place.folder) as server:
             server.hear("run.ended", how="succeeded")
 
         assert Counter(slot.status for slot in slots(store))["missed"] >= 8
@@ -170,36 +176,34 @@ def _schedules(store: Store) -> list[Any]:
         return list(tx.connection.execute(sa.select(tables.schedules)))
 
 
-def test_four_servers_share_a_hundred_slots_and_each_is_run_once_though_they_are_killed(
+def test_four_servers_share_many_slots_and_each_is_run_once_though_they_are_killed(
     postgres_url: str, tmp_path: Path
 ) -> None:
-    jobs = {
-        f"job-{number}": {"schedule": {"cron": "* * * * *", "catch_up": "all", "max": 1000}} for number in range(10)
-    }
+    jobs = {f"job-{number}": {"schedule": {"cron": "* * * * *", "catch_up": "all", "max": 1000}} for number in range(4)}
     place = Place(tmp_path, postgres_url).write(jobs=jobs)
     with place.store() as store:
-        with serving(place.folder) as first:
-            until(lambda: len(_schedules(store)) == 10)
+        with forked(place.folder) as first:
+            until(lambda: len(_schedules(store)) == 4)
             first.stop()
         with store.begin() as tx:
             past = tx.now.replace(second=0, microsecond=0) - tx.now.resolution * 600_000_000
             tx.connection.execute(sa.delete(tables.slots))
             tx.connection.execute(sa.update(tables.schedules).values(since=past, watermark=past))
-        servers = [Serving(place.folder) for _ in range(4)]
+        servers = [Forked(place.folder) for _ in range(4)]
         try:
-            until(lambda: len(slots(store)) >= 100)
-            wanted = {(slot.job, slot.slot) for slot in slots(store)[-100:]}
+            until(lambda: len(slots(store)) >= 40)
+            wanted = {(slot.job, slot.slot) for slot in slots(store)[-40:]}
             for number in range(6):
                 time.sleep(0.5)
                 servers[number % 4].kill()
-                servers[number % 4] = Serving(place.folder)
+                servers[number % 4] = Forked(place.folder)
             until(lambda: all_ended_of(store, wanted), 240, lambda: str(Counter(slot.status for slot in slots(store))))
         finally:
             for server in servers:
                 server.kill()
 
         mine = [slot for slot in slots(store) if (slot.job, slot.slot) in wanted]
-        assert Counter(item.status for item in mine) == {"succeeded": 100}
+        assert Counter(item.status for item in mine) == {"succeeded": 40}
         assert set(finished(store).values()) == {1}
         assert len({message["run"] for message in place.messages()}) == len(place.messages())
         assert log.verify(store).intact
@@ -209,10 +213,11 @@ def all_ended_of(store: Store, wanted: set[Any]) -> bool:
     return all(slot.status not in ("due", "running") for slot in slots(store) if (slot.job, slot.slot) in wanted)
 
 
+@on_postgresql
 def test_a_stop_under_load_ends_within_the_grace_and_what_was_under_way_goes_on_later(place: Place) -> None:
     with place.store() as store:
         place.write(**hanging(), grace_stop="4s")
-        with serving(place.folder) as server:
+        with forked(place.folder) as server:
             request(store, "erp", sources=("erp", "shop"))
             server.hear("run.started", job="erp")
             begin = time.monotonic()
@@ -224,15 +229,16 @@ def test_a_stop_under_load_ends_within_the_grace_and_what_was_under_way_goes_on_
         assert [slot.status for slot in slots(store, "erp")] == ["due"]
         place.write()
         place.write(jobs={"nightly": {}, "erp": {}})
-        with serving(place.folder):
+        with forked(place.folder):
             until(lambda: all_ended(store))
         assert [slot.status for slot in slots(store, "erp")] == ["succeeded"]
 
 
+@on_postgresql
 def test_a_second_stop_ends_at_once(place: Place) -> None:
     with place.store() as store:
         place.write(**hanging(), grace_stop="10m")
-        with serving(place.folder) as server:
+        with forked(place.folder) as server:
             request(store, "erp", sources=("erp", "shop"))
             server.hear("run.started", job="erp")
             server.signal(signal.SIGTERM)
@@ -252,7 +258,7 @@ def test_a_stop_while_the_state_is_away_ends_all_the_same(postgres_url: str, tmp
     with TcpProxy((str(address.host), int(address.port or 5432))) as proxy:
         through = address.set(host=proxy.host, port=proxy.port).render_as_string(hide_password=False)
         place = Place(tmp_path, through).write(**hanging(), grace_stop="2s")
-        with place.store() as store, serving(place.folder) as server:
+        with place.store() as store, forked(place.folder) as server:
             request(store, "erp", sources=("erp", "shop"))
             server.hear("run.started", job="erp")
             proxy.cut()
@@ -264,12 +270,13 @@ def test_a_stop_while_the_state_is_away_ends_all_the_same(postgres_url: str, tmp
             assert time.monotonic() - begin < 30
 
 
+@on_sqlite
 def test_a_source_that_hangs_holds_its_own_share_and_no_more(place: Place) -> None:
     with place.store() as store:
         config = hanging()
         config["jobs"] = {"nightly": {}} | {f"erp-{n}": config["jobs"]["erp"] for n in range(4)}
         place.write(**config, max_parallel=3)
-        with serving(place.folder) as server:
+        with forked(place.folder) as server:
             for number in range(4):
                 request(store, f"erp-{number}", sources=("erp", "shop"))
             until(lambda: len(server.heard("run.started")) == 2)
@@ -280,10 +287,11 @@ def test_a_source_that_hangs_holds_its_own_share_and_no_more(place: Place) -> No
             assert len([item for item in server.heard("run.started") if item["job"] != "nightly"]) == 2
 
 
+@on_sqlite
 def test_a_source_that_hangs_is_told_as_not_read_within_the_limit_and_the_other_rules_are_checked(place: Place) -> None:
     with silent_server() as port, place.store() as store:
         place.write(**hanging({"url": f"postgresql://reader@127.0.0.1:{port}/erp"}, time_limit="2s"))
-        with serving(place.folder) as server:
+        with forked(place.folder) as server:
             request(store, "erp", sources=("erp", "shop"))
             server.hear("message.sent", seconds=30)
 
@@ -292,10 +300,11 @@ def test_a_source_that_hangs_is_told_as_not_read_within_the_limit_and_the_other_
         assert len(message["failures"]) == 1
 
 
+@on_postgresql
 def test_a_paused_job_stops_at_once_and_goes_on_when_resumed(place: Place) -> None:
     with place.store() as store:
         place.write(**hanging())
-        with serving(place.folder) as server:
+        with forked(place.folder) as server:
             request(store, "erp", sources=("erp", "shop"))
             server.hear("run.started", job="erp")
 
@@ -311,8 +320,9 @@ def test_a_paused_job_stops_at_once_and_goes_on_when_resumed(place: Place) -> No
             server.hear("run.started", 2, job="erp")
 
 
+@on_sqlite
 def test_a_broken_configuration_keeps_the_release_and_is_told_once_and_so_is_its_end(place: Place) -> None:
-    with place.store() as store, serving(place.folder) as server:
+    with place.store() as store, forked(place.folder) as server:
         good = (place.folder / "reconcile.yaml").read_text()
         (place.folder / "reconcile.yaml").write_text(good.replace('"twice"', '"twise"', 1))
         server.hear("configuration.refused", seconds=30)
@@ -327,15 +337,16 @@ def test_a_broken_configuration_keeps_the_release_and_is_told_once_and_so_is_its
         assert "reconcile.yaml:" in json.dumps(place.messages()[0])
 
 
+@on_postgresql
 def test_a_start_with_a_broken_configuration_goes_on_with_the_current_release_and_tells_it_once(place: Place) -> None:
     good = (place.folder / "reconcile.yaml").read_text()
-    with place.store() as store, serving(place.folder) as server:
+    with place.store() as store, forked(place.folder) as server:
         request(store, "nightly")
         server.hear("run.ended", how="succeeded")
         assert server.stop() == 0
     (place.folder / "reconcile.yaml").write_text(good.replace('"twice"', '"twise"', 1))
 
-    with place.store() as store, serving(place.folder) as server:
+    with place.store() as store, forked(place.folder) as server:
         server.hear("configuration.refused")
         until(lambda: len(place.messages()) == 2)
         request(store, "nightly")
@@ -358,11 +369,11 @@ def test_a_start_with_a_broken_configuration_says_why_the_current_release_cannot
     file = place.folder / "reconcile.yaml"
     good = file.read_text().replace("messages.jsonl", "${MESSAGES}")
     file.write_text(good)
-    with serving(place.folder, environ={"MESSAGES": "messages.jsonl"}):
+    with forked(place.folder, environ={"MESSAGES": "messages.jsonl"}):
         pass
     file.write_text(good.replace('"twice"', '"twise"', 1))
 
-    server = Serving(place.folder)
+    server = Forked(place.folder)
 
     assert server.end() == 2
     reasons = [line["why"] for line in server.heard("serve.failed")]
@@ -373,15 +384,16 @@ def test_a_start_with_a_broken_configuration_says_why_the_current_release_cannot
 def test_a_first_start_with_a_broken_configuration_is_refused_in_the_form_of_the_log(tmp_path: Path) -> None:
     (tmp_path / "reconcile.yaml").write_text("rules: {twice: {kind: duplicate}}\njobs: 7\n")
 
-    server = Serving(tmp_path)
+    server = Forked(tmp_path)
 
     assert server.end() == 2
     assert len(server.heard("serve.failed")) == len(server.lines) > 1
     assert all("reconcile.yaml:" in line["why"] for line in server.lines)
 
 
+@on_sqlite
 def test_a_changed_configuration_is_taken_up_and_runs_are_pinned_to_the_release_they_began_with(place: Place) -> None:
-    with place.store() as store, serving(place.folder) as server:
+    with place.store() as store, forked(place.folder) as server:
         request(store, "nightly")
         server.hear("run.ended")
 
@@ -399,14 +411,14 @@ def test_a_changed_configuration_is_taken_up_and_runs_are_pinned_to_the_release_
 def test_the_children_of_a_server_that_is_killed_end_and_another_server_goes_on(place: Place) -> None:
     with place.store() as store:
         place.write(**hanging())
-        first, second = Serving(place.folder).ready(), Serving(place.folder).ready()
+        first, second = Forked(place.folder).ready(), Forked(place.folder).ready()
         try:
             request(store, "erp", sources=("erp", "shop"))
             until(lambda: bool(first.heard("run.started") or second.heard("run.started")))
             owner, another = (first, second) if first.heard("run.started") else (second, first)
-            below = {pid: begun_at(pid) for pid in children(owner.process.pid)}
+            below = {pid: begun_at(pid) for pid in children(owner.pid)}
 
-            os.kill(owner.process.pid, signal.SIGKILL)
+            os.kill(owner.pid, signal.SIGKILL)
             another.hear("run.started", seconds=90)
 
             until(lambda: not [pid for pid, begun in below.items() if begun and begun_at(pid) == begun], 60)
@@ -418,12 +430,12 @@ def test_the_children_of_a_server_that_is_killed_end_and_another_server_goes_on(
 def test_a_run_that_was_stopped_past_its_lease_changes_nothing_when_it_wakes(place: Place) -> None:
     """SIGSTOP, a take-over, SIGCONT: the fence refuses what the zombie writes."""
     with place.store() as store:
-        place.write(**hanging(nap=3))
-        with serving(place.folder) as server:
+        place.write(**hanging(nap=1))
+        with forked(place.folder) as server:
             request(store, "erp", sources=("erp", "shop"))
             server.hear("run.started", job="erp")
             until(_is_asleep)  # not inside a transaction: on SQLite nobody could write then
-            [zombie] = runs_of(server.process.pid)
+            [zombie] = runs_of(server.pid)
             os.kill(zombie, signal.SIGSTOP)
             with store.begin() as tx:  # the lease runs out: by the database's clock, or because nobody answers
                 tx.connection.execute(
@@ -445,7 +457,7 @@ def test_a_run_that_was_stopped_past_its_lease_changes_nothing_when_it_wakes(pla
 
 
 def test_a_restore_under_a_server_is_told_as_what_it_is_and_asks_nobody_to_run_anything(place: Place) -> None:
-    with closing(place.store()) as store, serving(place.folder) as server:
+    with closing(place.store()) as store, forked(place.folder) as server:
         request(store, "nightly")
         server.hear("run.ended")
         backup.make(store, place.folder / "state.backup")

@@ -16,7 +16,7 @@ import pytest
 
 from reconcile.store import Store
 from tests.reconcile.telemetry.test_traces import Collector, said
-from tests.support.serve import Serving, request, serving, until
+from tests.support.serve import Serving, forked, request, serving, until
 
 pytestmark = pytest.mark.slow
 
@@ -77,13 +77,13 @@ def test_it_is_well_ready_and_counts_what_it_does(folder: Path, store: Store) ->
 
 
 def test_a_worker_alone_is_ready_and_schedules_nothing(folder: Path) -> None:
-    with serving(folder, "--worker") as server:
+    with forked(folder, "--worker") as server:
         assert ask(server, "/readyz") == (200, "ready\n")
         assert "reconcile_scheduler_leads 0.0" in ask(server, "/metrics")[1]
 
 
 def test_a_state_that_is_gone_shows_in_readiness_and_not_in_health(folder: Path, store: Store) -> None:
-    with serving(folder) as server:
+    with forked(folder) as server:
         until(lambda: ask(server, "/readyz")[0] == 200)
         store.close()
         (folder / "state.db").rename(folder / "moved.db")
@@ -93,7 +93,7 @@ def test_a_state_that_is_gone_shows_in_readiness_and_not_in_health(folder: Path,
 
 
 def test_a_taken_port_ends_the_start_with_a_sentence_before_anything_is_done(folder: Path) -> None:
-    with serving(folder) as first:
+    with forked(folder) as first:
         taken = first.heard("listener.started")[0]["address"]
         lines = len(first.lines)
 
@@ -113,7 +113,7 @@ def test_a_taken_port_ends_the_start_with_a_sentence_before_anything_is_done(fol
 
 
 def test_nothing_listens_where_nobody_wants_it(folder: Path) -> None:
-    with serving(folder, "--listen", "none") as server:
+    with forked(folder, "--listen", "none") as server:
         assert server.heard("listener.started") == []
 
 
@@ -121,7 +121,7 @@ def test_its_runs_send_spans_and_a_collector_that_is_gone_costs_them_nothing(fol
     collector = Collector()
     threading.Thread(target=collector.serve_forever, args=(0.02,), daemon=True).start()
     write(folder, traces=collector.address)
-    with serving(folder) as server:
+    with forked(folder) as server:
         request(store, "nightly")
         server.hear("run.ended", job="nightly", how="succeeded")
         traced = collector.spans

@@ -14,9 +14,16 @@ from tests.support.servers import STATE
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
-def url(request: pytest.FixtureRequest) -> str:
-    return STATE if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
+UPGRADES = [
+    *((revision, "sqlite") for revision in filled.REVISIONS),
+    *(pytest.param(filled.REVISIONS[place], "postgresql", marks=pytest.mark.server) for place in (0, -1)),
+]
+"""Every schema, and where it is: on PostgreSQL the first and the last."""
+
+
+@pytest.fixture
+def url(place: str, request: pytest.FixtureRequest) -> str:
+    return STATE if place == "sqlite" else str(request.getfixturevalue("postgres_url"))
 
 
 @pytest.mark.parametrize("revision", filled.REVISIONS)
@@ -26,7 +33,7 @@ def test_there_is_a_row_for_every_table_of_every_schema(revision: str, tmp_path:
     assert [name for name, rows in filled.stored(STATE, tmp_path).items() if not rows] == []
 
 
-@pytest.mark.parametrize("revision", filled.REVISIONS)
+@pytest.mark.parametrize(("revision", "place"), UPGRADES)
 def test_an_upgrade_keeps_every_row_as_it_was(
     revision: str, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -50,7 +57,7 @@ def _texts(rows: list[filled.Row], columns: list[str]) -> list[list[str]]:
     return sorted([repr(row[column]) for column in columns] for row in rows)
 
 
-@pytest.mark.parametrize("revision", filled.REVISIONS)
+@pytest.mark.parametrize(("revision", "place"), UPGRADES)
 def test_a_run_that_was_under_way_goes_on_after_the_upgrade(
     revision: str, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """A run that looked at some keys only: what it changes, and what it leaves as it was."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -55,5 +56,27 @@ def test_a_resolved_finding_is_not_carried_on(office: FindingsOffice) -> None:
 
 def test_a_full_run_counts_what_incremental_runs_would_not_have_seen(office: FindingsOffice) -> None:
     outcome = office.record(group("A", 1, 2), group("B", 3, 4, 7), group("D", 8, 9), expected=scope_of("D", "A"))
+
+    assert outcome.missed == 2  # B grew and C is gone; D is new, but was touched
+
+
+BY_RECORDS = replace(RULE, by_records=True)
+
+
+def records(*numbers: int) -> Scope:
+    return Scope(records=tuple((number,) for number in numbers))
+
+
+def test_findings_of_other_records_stay_as_they_are(office: FindingsOffice) -> None:
+    outcome = office.record(group("A", 1, 9), rule=BY_RECORDS, scope=records(1, 2, 3, 9))
+
+    assert states(office) == {"A": State.OPEN, "B": State.RESOLVED, "C": State.OPEN}
+    assert (outcome.groups, outcome.grown, outcome.known, outcome.resolved) == (2, 1, 1, 1)
+
+
+def test_a_full_run_counts_changes_of_records_that_incremental_runs_would_not_have_read(office: FindingsOffice) -> None:
+    groups = [group("A", 1, 2), group("B", 3, 4, 7), group("D", 8, 9)]
+
+    outcome = office.record(*groups, rule=BY_RECORDS, expected=records(8, 1))
 
     assert outcome.missed == 2  # B grew and C is gone; D is new, but was touched

@@ -31,6 +31,7 @@ from reconcile.store import findings as stored_findings
 from reconcile.tracking.remember import RuleOutcome
 from reconcile.tracking.renaming import Renaming, rename
 from rules.values import Type, Value
+from tests.support import chance
 from tests.support.cli import Project
 from tests.support.findings import FindingsOffice, group
 from tests.support.runs import Command
@@ -569,11 +570,12 @@ def test_a_former_id_that_is_gone_is_told_and_changes_nothing(office: Office) ->
     assert office.records() == before
 
 
+@pytest.mark.chaos
 def test_a_run_that_is_killed_leaves_all_names_or_none(office: Office, tmp_path: Path) -> None:
     states = by_other_column(office, BY_UUID)
     office.write()
     before, seen = office.records(), set[bool]()
-    for dies_at in range(1, 200, 6):
+    for dies_at in range(1, 200, chance.few(15, 3)):
         folder = tmp_path / f"killed-{dies_at}"
         shutil.copytree(office.folder, folder, ignore=shutil.ignore_patterns("killed-*"))
         killed = Office(folder, office.columns, office.dataset, office.rule)

@@ -3,21 +3,25 @@
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 import threading
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from openpyxl import load_workbook
 from playwright.sync_api import Browser
 
 from reconcile.people import users
 from reconcile.store import runs
 from reconcile.web.console import review
 from tests.reconcile.web.chromium import PHONE, Person, chromium
+from tests.support.docs import ROOT
 from tests.support.web import PASSWORD, Site, cheap_hashes, site_of
 from tests.support.world import World
 
@@ -45,37 +49,79 @@ def current(person: Person) -> str:
     return person.page.inner_text(".items .current .key")
 
 
-def test_from_the_code_on_the_terminal_to_a_decision(chromium: Browser, tmp_path: Path) -> None:
-    world = World.at(tmp_path / "w", *ROWS[:4], twins={})
-    world.config["listen"] = "127.0.0.1:0"
-    world.run()
+@contextmanager
+def serving(folder: Path) -> Iterator[tuple[str, str, list[str]]]:
+    """`reconcile serve` in a terminal: its address, the code for the first user, and what it wrote, which grows."""
     terminal, end = pty.openpty()
-    command = [str(Path(sys.executable).with_name("reconcile")), "serve", "--no-color"]
-    with subprocess.Popen(command, cwd=world.folder, stdout=end, stderr=end, stdin=end) as process:
+    command = [str(Path(sys.executable).with_name("reconcile")), "serve", "--no-color", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(command, cwd=folder, stdout=end, stderr=end, stdin=end) as process:
         os.close(end)
         written: list[str] = []
         reader = threading.Thread(target=_read, args=(terminal, written), daemon=True)
         reader.start()
         try:
-            address, code = _announced(written)
-            person = Person.at(chromium, f"http://{address}")
-            person.go("/")
-            person.page.fill("#code", code)
-            person.page.fill("#name", "ada")
-            person.page.fill("#password", PASSWORD)
-            person.page.click("text=Create administrator")
-            person.page.wait_for_selector("h1:text('Today')")
-            person.page.click("a:text('Review')")
-            person.page.fill("#note", "two people")
-            person.page.click(".decide button:text('Not a duplicate')")
-            person.page.wait_for_selector("text=is dismissed")
+            yield *_announced(written), written
         finally:
             process.terminate()
             assert process.wait(30) == 0
+
+
+def become_first(person: Person, code: str) -> None:
+    """Fill in the form for the first user, which is shown."""
+    person.page.fill("#code", code)
+    person.page.fill("#name", "ada")
+    person.page.fill("#password", PASSWORD)
+    person.page.click("text=Create administrator")
+    person.page.wait_for_selector("h1:text('Today')")
+
+
+def test_from_the_code_on_the_terminal_to_a_decision(chromium: Browser, tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *ROWS[:4], twins={})
+    world.run()
+    with serving(world.folder) as (address, code, written):
+        person = Person.at(chromium, f"http://{address}")
+        person.go("/")
+        box, words = (person.page.locator(f"label.row {part}").bounding_box() for part in ("input", "span"))
+        become_first(person, code)
+        person.page.click("a:text('Review')")
+        person.page.fill("#note", "two people")
+        person.page.click(".decide button:text('Not a duplicate')")
+        person.page.wait_for_selector("text=is dismissed")
     assert sorted(world.findings().values()) == ["dismissed", "open"]
+    assert box is not None
+    assert words is not None
+    assert (box["x"] < words["x"], box["width"]) == (True, 24), "the box is beside its words"
     assert person.trouble == []
     assert all(url.startswith(person.url) for url in person.asked)
     assert "without_users" not in "".join(written), "the code is enough"
+
+
+def test_the_example_of_an_office_is_cleaned_in_the_console(chromium: Browser, tmp_path: Path) -> None:
+    office = shutil.copytree(ROOT / "examples" / "office", tmp_path / "office", ignore=shutil.ignore_patterns("*.db*"))
+    workbook = office / "office.xlsx"
+    for command in ([sys.executable, "build.py"], [Path(sys.executable).with_name("reconcile"), "run"]):
+        subprocess.run(command, cwd=office, check=True, capture_output=True)
+    with serving(office) as (address, code, _):
+        person = Person.at(chromium, f"http://{address}")
+        person.go("/")
+        become_first(person, code)
+        person.go("/review?rule=paid-twice")
+        plan = person.page.inner_text("article.detail")
+        person.page.click(".decide button:text('Approve')")
+        person.page.wait_for_selector("text=is approved")
+        until = time.monotonic() + 60
+        while (statuses := _statuses(workbook))[104] == "booked" and time.monotonic() < until:
+            time.sleep(0.2)
+
+    assert "booked twice" in plan
+    assert [payment for payment, status in statuses.items() if status == "booked twice"] == [104]
+    assert person.trouble == []
+
+
+def _statuses(workbook: Path) -> dict[int, str]:
+    """The status of each payment."""
+    with closing(load_workbook(workbook, read_only=True)) as book:
+        return {row[0]: row[5] for row in book["Payments"].iter_rows(min_row=2, values_only=True)}
 
 
 def _read(terminal: int, written: list[str]) -> None:
@@ -316,8 +362,8 @@ PAGES = (*LOOKED_AT, "/account", "/nothing")
 
 @pytest.mark.parametrize(
     "settings",
-    [{"color_scheme": "light"}, {"color_scheme": "dark"}, {"color_scheme": "light", "viewport": PHONE}],
-    ids=["light", "dark", "phone"],
+    [{"color_scheme": "dark"}, {"color_scheme": "light", "viewport": PHONE}],
+    ids=["dark", "light on a phone"],
 )
 def test_nothing_keeps_anybody_out_of_a_page(chromium: Browser, site: Site, settings: dict[str, object]) -> None:
     """axe-core finds nothing, and no page is wider than a phone; nothing is loaded from elsewhere."""

@@ -125,7 +125,7 @@ def test_a_rule_shows_its_definition_its_numbers_and_when_people_mostly_reject_i
     assert "0 confirmed, 0 rejected" in before
     assert "0 confirmed, 4 rejected" in after
     assert "People rejected 4 of 4 findings of this rule" in after
-    assert "0 % of 4" in browser.get("/rules").text
+    assert "0% of 4" in browser.get("/rules").text
     [listed] = shop.world.command("rules", "--json").json
     assert (listed["rejected"], listed["precision"], listed["waiting"]) == (4, 0.0, 8)
     assert listed["seconds_to_decision"] >= 0
@@ -151,7 +151,7 @@ def test_a_rule_draws_its_learnt_weights_and_what_to_expect_of_thresholds(tmp_pa
 
     assert "Learnt weights" in page.text
     assert len(re.findall(r'<polyline class="line [ab]" points="[0-9., ]+"', page.body.decode())) == 2
-    assert re.search(r"Threshold Pairs Right Of all right 5 % [0-9,]+ [0-9.]+ % [0-9.]+ %", page.text)
+    assert re.search(r"Threshold Pairs Right Of all right 5% [0-9,]+ [0-9.]+% [0-9.]+%", page.text)
     assert re.search(r"email different -[0-9.]+", page.text)
     assert "model: …" in page.text
 

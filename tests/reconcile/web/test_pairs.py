@@ -152,12 +152,79 @@ def test_the_page_masks_personal_data_until_a_person_asks_and_that_is_recorded(t
     assert ("eve", "personal_data.revealed") not in events
 
 
+def test_what_a_person_asked_to_see_stays_unmasked_for_the_next_pairs_and_each_is_recorded(tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *ROWS, config={"rules": {"twins": TWINS}, "datasets": {"customers": PII}})
+    world.run()
+    with site_of(world, PEOPLE) as site:
+        with site.store.begin() as tx:
+            users.set_role(tx, "bob", Role.REVIEWER, by="ada", sees_personal=True)
+        bob = site.browser("bob")
+        first = bob.get("/pairs").body.decode().split("/pairs/")[1].split("/")[0]
+        shown = bob.send(f"/pairs/{first}/reveal")
+        following = shown.body.decode().split('name="next" value="')[1].split('"')[0]
+
+        answered = bob.send(f"/pairs/{first}/same", of="twins", next=following, clear="1")
+        masked = bob.get("/pairs")
+        with site.store.read() as tx:
+            events = [entry.event for entry in log.entries(tx) if entry.actor == "bob"]
+
+    assert "@example" in answered.text
+    assert "Judged the same." in answered.text
+    assert "@example" not in masked.text
+    assert events.count("personal_data.revealed") == 2
+
+
+def test_a_person_who_may_not_see_personal_data_is_told_how_to_get_it(tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *ROWS, config={"rules": {"twins": TWINS}, "datasets": {"customers": PII}})
+    world.run()
+    with site_of(world, PEOPLE) as site:
+        page = site.browser("bob").get("/pairs")
+
+    assert "reconcile users role bob --personal-data" in page.text
+    assert "Show personal data" not in page.text
+
+
+def test_after_the_uncertain_pairs_those_that_join_findings_can_be_judged(site: Site) -> None:
+    bob = site.browser("bob")
+    for _ in range(4):
+        pair = bob.get("/pairs").body.decode().split("/pairs/")[1].split("/")[0]
+        bob.send(f"/pairs/{pair}/same", of="twins")
+    ended = bob.get("/pairs?rule=twins").text
+    queue = bob.get("/pairs?joined=1")
+    pair = queue.body.decode().split('formaction="/pairs/')[1].split("/")[0]
+    judged_before = judged(site)
+
+    bob.send(f"/pairs/{pair}/not_the_same", of="twins", joined="1")
+    again = bob.send(f"/pairs/{pair}/not_the_same", of="twins", joined="1")
+    left = bob.get("/pairs?joined=1").text
+    gone = bob.send(f"/pairs/F-000000{pair[8:]}/same", of="twins", joined="1")
+
+    assert "Judge 2 pairs of findings too" in ended
+    assert "joined in a finding" in queue.text
+    assert "2 pairs left" in queue.text
+    assert again.status in (200, 303)
+    assert "1 pair left" in left
+    assert gone.status == 409
+    assert len(judged(site)) == len(judged_before) + 1
+
+
+def test_the_queue_is_ordered_and_filtered_by_probability(site: Site) -> None:
+    bob = site.browser("bob")
+
+    assert "Least probable first" in bob.get("/review").text
+    assert "probable" in bob.get("/review?order=probability").text
+    assert "No finding matches" in bob.get("/review?order=probability&unlikely=1%25").text
+    assert "is not a probability" in bob.send("/review/filter", likely="often").text
+
+
 def test_a_program_lists_pairs_and_answers_them_once(site: Site) -> None:
     with site.store.begin() as tx:
         secret = tokens.add(tx, "robot", "bob", by="ada")
     browser = site.browser(Authorization=f"Bearer {secret}")
     kind = {"Content-Type": "application/json"}
     listed = browser.get("/api/v1/pairs?rule=twins").json["pairs"]
+    [finding] = browser.get("/api/v1/findings?order=probability&probable_at_least=0.01").json["findings"]
+    none = browser.get("/api/v1/findings?probable_at_most=0.01").json["findings"]
     first = listed[0]
 
     def answer(body: dict[str, str]) -> tuple[int, bool | None]:
@@ -169,6 +236,7 @@ def test_a_program_lists_pairs_and_answers_them_once(site: Site) -> None:
 
     assert [(status, changed) for status, changed in answers] == [(200, True), (200, False), (200, True), (422, None)]
     assert (len(listed), len(left)) == (4, 3)
+    assert (0 < finding["probability"] < 1, none) == (True, [])
     assert set(first) >= {"pair", "rule", "probability", "evidence", "side_by_side"}
     assert browser.get("/api/v1/pairs?rule=twin").status == 404
 

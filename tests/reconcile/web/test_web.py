@@ -574,19 +574,22 @@ def test_personal_data_is_masked_for_everybody_and_shown_once_to_whom_it_is_allo
 # The first user
 
 
-def test_the_code_of_the_terminal_makes_the_first_user_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("personal", [{}, {"personal": "1"}], ids=["masked", "unmasked"])
+def test_the_code_of_the_terminal_makes_the_first_user_once(tmp_path: Path, personal: dict[str, str]) -> None:
     world = World.at(tmp_path / "w", *ROWS, twins={})
     with site_of(world, people={}) as empty:
         browser = empty.browser()
         sent = browser.get("/sign-in").headers["Location"]
-        fields = {"csrf": browser.csrf("/welcome"), "name": "ada", "password": PASSWORD}
+        fields = {"csrf": browser.csrf("/welcome"), "name": "ada", "password": PASSWORD} | personal
         wrong = browser.post("/welcome", fields | {"code": "AAAA-AAAA-AAAA-AAAA"})
         weak = browser.post("/welcome", fields | {"code": empty.welcome.code, "password": "short"})
         right = browser.post("/welcome", fields | {"code": empty.welcome.code.lower().replace("-", " ")})
         second_browser = empty.browser()
         late = {"csrf": second_browser.csrf("/sign-in"), "name": "eve", "code": empty.welcome.code}
         second = second_browser.post("/welcome", late | {"password": PASSWORD})
+        account = browser.get("/account").text
 
+    assert ("may see personal data unmasked" in account) == bool(personal)
     assert sent == "/welcome"
     assert (wrong.status, "This code is wrong" in wrong.text) == (409, True)
     assert (weak.status, "shorter than 12" in weak.text) == (422, True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rules.kinds.similar import texts
+from rules.kinds.similar import contents, texts
+from rules.kinds.similar.contents import Digests
 from rules.kinds.similar.encoded import Encoded
 from rules.kinds.similar.features import dates
 from rules.kinds.similar.types import PERSONAL, SemanticType
 
 Keys = NDArray[np.int32]
+
+
+def _of_no_name() -> Digests:
+    return np.zeros(0, dtype=np.uint64)
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,8 @@ class Atoms:
     keys: Keys
     bound: int
     holders: NDArray[np.int32] | None = None
+    digests: Callable[[], Digests] = field(default=_of_no_name, compare=False)
+    """Return a digest of each atom by its number: equal for equal atoms in every run."""
 
     @property
     def is_single(self) -> bool:
@@ -61,21 +68,28 @@ class Atoms:
 def of_values(name: str, column: int, encoded: Encoded, values: object | None = None) -> Atoms:
     """Return the values of a column as atoms, or other texts in place of its distinct values."""
     if values is None:
-        return Atoms(name, column, encoded.codes, max(len(encoded.values), 1))
+        return Atoms(name, column, encoded.codes, max(len(encoded.values), 1), digests=of_texts(encoded.values))
     mapped = Encoded.of(pc.if_else(pc.equal(values, ""), None, values))
-    return _of_codes(name, column, encoded, mapped.codes, len(mapped.values))
+    return _of_codes(name, column, encoded, mapped.codes, len(mapped.values), of_texts(mapped.values))
 
 
-def _of_codes(name: str, column: int, encoded: Encoded, mapped: NDArray[Any], bound: int) -> Atoms:
+def of_texts(values: Any) -> Callable[[], Digests]:
+    """Return the function that gives the digests of an Arrow array of texts."""
+    return lambda: contents.digests(values)
+
+
+def _of_codes(
+    name: str, column: int, encoded: Encoded, mapped: NDArray[Any], bound: int, digests: Callable[[], Digests]
+) -> Atoms:
     keys = np.append(mapped, -1).astype(np.int32)[encoded.codes]
-    return Atoms(name, column, keys, max(bound, 1))
+    return Atoms(name, column, keys, max(bound, 1), digests=digests)
 
 
 def of_numbers(name: str, column: int, numbers: NDArray[np.int64], valid: NDArray[np.bool_]) -> Atoms:
     """Return numbers, one for each record, as atoms."""
     keys = np.full(len(numbers), -1, dtype=np.int32)
     distinct, keys[valid] = np.unique(numbers[valid], return_inverse=True)
-    return Atoms(name, column, keys, max(len(distinct), 1))
+    return Atoms(name, column, keys, max(len(distinct), 1), digests=lambda: distinct.astype(np.uint64))
 
 
 def of_column(
@@ -90,7 +104,8 @@ def of_column(
         yield of_values(f"beginning of {name}", column, encoded, pc.utf8_slice_codeunits(text, 0, 3))
     elif semantic_type is SemanticType.EMAIL:
         before = encoded.before_at
-        yield _of_codes(f"{name} before the @", column, encoded, before.codes, len(before.values))
+        digests = of_texts(before.values)
+        yield _of_codes(f"{name} before the @", column, encoded, before.codes, len(before.values), digests)
     elif semantic_type is SemanticType.PHONE:
         yield of_values(f"end of {name}", column, encoded, pc.utf8_slice_codeunits(text, -4, None))
     elif semantic_type is SemanticType.DATE:
@@ -109,7 +124,13 @@ def _of_dates(name: str, column: int, encoded: Encoded) -> Iterator[Atoms]:
         (f"week of {name}", np.where(numbers > -1_000_000, (numbers + width * 8) // 8, 0)),
         (f"shifted week of {name}", np.where(numbers > -1_000_000, (numbers + 4 + width * 8) // 8, 0)),
     ):
-        yield _of_codes(label, column, encoded, np.where(mapped > 0, mapped, -1), int(mapped.max(initial=0)) + 1)
+        bound = int(mapped.max(initial=0)) + 1
+        yield _of_codes(label, column, encoded, np.where(mapped > 0, mapped, -1), bound, _of_range(bound))
+
+
+def _of_range(bound: int) -> Callable[[], Digests]:
+    """Return the function that gives the digests of atoms that are numbers themselves."""
+    return lambda: np.arange(bound, dtype=np.uint64)
 
 
 def _of_amounts(name: str, column: int, amounts: NDArray[np.float64]) -> Iterator[Atoms]:

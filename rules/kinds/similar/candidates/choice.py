@@ -12,7 +12,7 @@ from rules.kinds.similar import parallel
 from rules.kinds.similar.candidates import passes
 from rules.kinds.similar.candidates.atoms import Atoms
 from rules.kinds.similar.candidates.blocks import Blocks, Packed
-from rules.kinds.similar.candidates.passes import Pass
+from rules.kinds.similar.candidates.passes import Pass, Way
 from rules.kinds.similar.encoded import Places, distinct_in_place
 from rules.kinds.similar.records import Records
 
@@ -24,7 +24,7 @@ LEAST_BUDGET = 2_000_000
 _MOST = 2
 """How many times as many they may become by the blocks of one size."""
 _SIZES = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100, 200, 400, 800, 1600)
-_RARE = 4
+RARE = 4
 """What no more records share is rare alone."""
 _MERGED = 4_000_000
 """So many pairs, of which passes share most, wait before they are sorted into the others."""
@@ -49,6 +49,8 @@ class Candidates:
     is_every_pair: bool
     largest_block: int = 0
     left_out: tuple[LeftOut, ...] = ()
+    ways: tuple[tuple[Way, int], ...] = ()
+    """The ways in which pairs were found, each with the number of records up to which its blocks were compared."""
 
     def __len__(self) -> int:
         return len(self.packed)
@@ -101,30 +103,38 @@ def candidates(
         pairs = sum(len(crowd) * (len(crowd) - 1) // 2 for crowd in crowds)
         left_out.append(LeftOut("equal records", len(crowds), pairs, sum(map(len, crowds))))
     limits = sorted({min(size, max_block) for size in _SIZES})
-    chosen = passes.by_keys(records, keys) if keys else passes.of(atoms, min(_RARE, max_block))
+    chosen = passes.by_keys(records, keys) if keys else passes.of(atoms, min(RARE, max_block))
 
     def blocks_of(step: Pass) -> tuple[Pass, Blocks]:
         return step, Blocks.of(records, step.keyed(), max_block)
 
     gathered = _Gathered(len(records), max(LEAST_BUDGET, PER_RECORD * len(records)))
-    larger: list[Blocks] = []
+    larger: list[tuple[Way, Blocks]] = []
+    taken: dict[Way, int] = {}
     for step, blocks in parallel.in_order(blocks_of, chosen):
         if blocks.excess.blocks:
             excess = blocks.excess
             left_out.append(LeftOut(step.name, excess.blocks, excess.pairs, excess.records))
-        gathered.take(blocks, max(limits[0], step.rare))
+        taken[step.way] = max(limits[0], step.rare)
+        gathered.take(blocks, taken[step.way])
         if gathered.is_too_full:
             break
         blocks.keep(limits[-1])
         most = blocks.limit(limits, gathered.budget)
         if most < limits[-1]:  # larger blocks will never be taken
             limits = [size for size in limits if size <= most]
-            for earlier in (*larger, blocks):
+            for earlier in (*(each for _, each in larger), blocks):
                 earlier.keep(most)
-        larger.append(blocks)
-    limit = gathered.take_rarest(larger, limits)
-    packed = gathered.packed
-    return Candidates(packed, len(records), is_every_pair=False, largest_block=limit, left_out=tuple(left_out))
+        larger.append((step.way, blocks))
+    limit = gathered.take_rarest(larger, limits, taken)
+    return Candidates(
+        gathered.packed,
+        len(records),
+        is_every_pair=False,
+        largest_block=limit,
+        left_out=tuple(left_out),
+        ways=tuple(taken.items()),
+    )
 
 
 @dataclass
@@ -153,19 +163,23 @@ class _Gathered:
         if sum(map(len, self._waiting)) > max(len(self.packed), _MERGED):
             self._merge()
 
-    def take_rarest(self, every: Sequence[Blocks], limits: Sequence[int]) -> int:
-        """Take the pairs of larger and larger blocks; return the largest size of which all are taken."""
-        taken = 0
+    def take_rarest(self, every: Sequence[tuple[Way, Blocks]], limits: Sequence[int], taken: dict[Way, int]) -> int:
+        """Take the pairs of larger and larger blocks; return the largest size of which all are taken.
+
+        `taken` is updated with the size up to which the blocks of each way are taken.
+        """
+        whole = 0
         for limit in limits:
-            for blocks in every:
+            for way, blocks in every:
                 if self.is_too_full:
-                    return taken
+                    return whole
                 self.take(blocks, limit)
+                taken[way] = max(taken[way], limit)
             self._merge()
-            taken = limit
+            whole = limit
             if self.is_full:
                 break
-        return taken
+        return whole
 
     def _merge(self) -> None:
         waiting, self._waiting = [self.packed, *self._waiting], []

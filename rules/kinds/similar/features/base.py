@@ -26,6 +26,9 @@ class Level:
     """Shares add up to 1 among the levels of a context, such as pairs in which both names agree."""
 
 
+MISSING_LEVEL = Level("missing", 1, 1, "is missing")
+
+
 class Feature(Protocol):
     """A view of one column, or of some together, by which pairs of records are compared."""
 

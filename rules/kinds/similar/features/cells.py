@@ -28,10 +28,10 @@ class Cells:
     counts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, column: Any) -> Cells | None:
-        """Return the values of the distinct cells of a column, or None if each holds a single one."""
+    def of(cls, column: Any, *, always: bool = False) -> Cells | None:
+        """Return the values of the distinct cells of a column; unless `always`, None if each holds a single one."""
         text = column.cast(pa.string())
-        if not pc.any(pc.match_substring(text, SEVERAL)).as_py():
+        if not always and not pc.any(pc.match_substring(text, SEVERAL)).as_py():
             return None
         pieces = pc.split_pattern(text, SEVERAL)
         distinct = Encoded.of(pc.list_flatten(pieces))
@@ -60,6 +60,11 @@ class Cells:
             return possible | (self.counts[left] > 1) | (self.counts[right] > 1)
 
         return Grading(graded, may_differ_less)
+
+    def share(self, first: Places, second: Places) -> NDArray[np.bool_]:
+        """Return which pairs of cells have a value in common."""
+        shared: NDArray[np.bool_] = self._best(lambda *_: np.zeros(1, np.int8), 1, first, second) > 0
+        return shared
 
     def _best(self, grade: Grade, shared: int, first: Places, second: Places) -> Levels:
         sizes = self.counts[first] * self.counts[second]

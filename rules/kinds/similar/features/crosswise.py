@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rules.kinds.similar import degrees
 from rules.kinds.similar.encoded import Codes, Levels, Places
 from rules.kinds.similar.features.base import MISSING, Feature
 from rules.kinds.similar.features.values import ELSEWHERE, SWAPPED, ValueFeature
 from rules.kinds.similar.settings import Settings
-from rules.kinds.similar.types import SemanticType
+from rules.kinds.similar.types import PERSONAL, SemanticType
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,11 @@ class Crosswise:
 
     @classmethod
     def of(cls, features: Sequence[Feature], settings: Settings) -> Crosswise | None:
-        """Return it if there is one column of each type."""
+        """Return it if there is one column of each type, and the rule counts swapped names in both."""
         types = [settings.compare[feature.column].type for feature in features]
+        chosen = [settings.levels.get(each.name, ()) for each in settings.compare if each.type in PERSONAL]
+        if not all(degrees.counts(degrees.SWAPPED, levels) for levels in chosen):
+            return None
         if types.count(SemanticType.GIVEN_NAME) != 1 or types.count(SemanticType.SURNAME) != 1:
             return None
         given, surname = types.index(SemanticType.GIVEN_NAME), types.index(SemanticType.SURNAME)

@@ -10,9 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
 
 from rules.kinds.similar.encoded import Encoded, Floats, Levels, Places
-from rules.kinds.similar.features.base import DIFFERENT, Level
+from rules.kinds.similar.features.base import DIFFERENT, MISSING, Level
 from rules.kinds.similar.texts import DATE_FORMS
 
 _LEVELS = (
@@ -22,10 +24,11 @@ _LEVELS = (
     Level("near", 0.02, 0.01, "is at most a month apart"),
     Level("week", 0.02, 0.005, "is at most a week apart"),
     Level("two", 0.06, 0.03, "differs in day, month or year alone"),
-    Level("typo", 0.06, 0.004, "is one digit apart"),
+    Level("typo", 0.06, 0.004, "is one character apart"),
     Level("swapped", 0.02, 0.0005, "has day and month swapped"),
     Level("same", 0.77, 0.0005, "is the same"),
 )
+_TYPO = next(number for number, level in enumerate(_LEVELS) if level.name == "typo")
 _SIGNED = tuple(
     Level(
         f"{days:+d}",
@@ -81,15 +84,24 @@ class DateFeature:
         levels[same_year.astype(np.int8) + same_month + same_day == 2] = 5
         near = np.flatnonzero(same_year.astype(np.int8) + same_month + same_day >= 1)
         typos = (self._digits[left[near]] != self._digits[right[near]]).sum(axis=1)
-        levels[near[typos == 1]] = 6
+        levels[near[typos == 1]] = _TYPO
         swapped = same_year & (months[left] == days[right]) & (days[left] == months[right])
         levels[swapped] = 7
-        levels[left == right] = 8
+        unread = np.flatnonzero((left >= 0) & (right >= 0) & ((years[left] == 0) | (years[right] == 0)))
+        levels[unread] = self._unread(left[unread], right[unread])
+        levels[left == right] = self.same
         if self.has_sides:
             for number, days_apart in enumerate((-3, -2, -1, 1, 2, 3), len(_LEVELS)):
                 levels[(distance == days_apart) & real] = number
         levels[(left < 0) | (right < 0)] = 0
         return levels
+
+    def _unread(self, left: NDArray[np.int32], right: NDArray[np.int32]) -> Levels:
+        """Return the levels of values of which one or both are no dates: a typo, or neither for nor
+        against."""
+        texts = self.encoded.texts
+        apart = process.cpdist(texts[left], texts[right], scorer=OSA.distance, score_cutoff=1)
+        return np.where(apart <= 1, np.int8(_TYPO), np.int8(MISSING))
 
     def compare_unequal(self, first: Places, second: Places) -> Levels:
         """Return the levels of pairs that have two unequal values."""

@@ -34,8 +34,11 @@ class Derived:
     size: int
 
     @classmethod
-    def of(cls, features: list[Feature], settings: Settings) -> Derived | None:
-        """Return it if addresses hold the names of their records, and give the feature a context for each case."""
+    def of(cls, features: list[Feature], settings: Settings, *, is_derived: bool | None = None) -> Derived | None:
+        """Return it if addresses hold the names of their records, and give the feature a context for each case.
+
+        `is_derived` says whether they do, by default the records.
+        """
         types = [settings.compare[feature.column].type for feature in features]
         names = [(number, AGREES) for number, semantic_type in enumerate(types) if semantic_type in PERSONAL]
         if not names:
@@ -48,7 +51,9 @@ class Derived:
         email = types.index(SemanticType.EMAIL)
         feature = features[email]
         assert isinstance(feature, ValueFeature)  # noqa: S101 - an e-mail address is compared as a whole
-        if _share([features[number] for number in dict(names)], feature) < _MOSTLY:
+        if is_derived is None:
+            is_derived = _share([features[number] for number in dict(names)], feature) >= _MOSTLY
+        if not is_derived:
             return None
         base = feature.levels
         features[email] = replace(feature, levels=(*base, *_contexts(base)))

@@ -31,6 +31,18 @@ class Grading:
     may_differ_less: Filter
 
 
+def _different(_: Encoded, first: Places, second: Places) -> Levels:  # noqa: ARG001 - a grade
+    return np.full(len(first), DIFFERENT, dtype=np.int8)
+
+
+def _never(_: Encoded, left: NDArray[np.integer[Any]], right: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:  # noqa: ARG001
+    return np.zeros(len(left), dtype=bool)
+
+
+UNLIKE = Grading(_different, _never)
+"""Of values that are the same or different."""
+
+
 def edits(left: Texts, right: Texts, most: int) -> NDArray[np.int64]:
     """Return the number of typos between texts, at most `most` + 1; two letters swapped are one typo."""
     return np.asarray(

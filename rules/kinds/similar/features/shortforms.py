@@ -13,14 +13,15 @@ from rules.normalise.person import namesakes
 _NONE = frozenset[str]()
 
 
-def by_short_form(grading: Grading, texts: Texts, level: int) -> Grading | None:
-    """Return a grading that gives forms of one name this level unless they are spelt more alike; None without any.
+def by_short_form(grading: Grading, texts: Texts, level: int, *, always: bool = False) -> Grading | None:
+    """Return a grading that gives forms of one name this level unless they are spelt more alike.
 
-    `texts` are the distinct values of the column. Of several given names, the first one counts.
+    `texts` are the distinct values of the column. Unless `always`, it is None if they have no two forms of one name.
+    Of several given names, the first one counts.
     """
     listed = namesakes()
     names = [listed.get(text.partition(" ")[0], _NONE) for text in texts]
-    if not _repeat(names):
+    if not (always or _repeat(names)):
         return None
     has_forms = np.fromiter(map(bool, names), dtype=bool, count=len(names))
 

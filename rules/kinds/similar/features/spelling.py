@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rules.kinds.similar.features import graded
-from rules.kinds.similar.features.lookalikes import look
+from rules.kinds.similar.features.lookalikes import look, look_of_house
 from rules.normalise.person import namesakes
 
 TYPO = 0.85
@@ -19,6 +19,8 @@ VARIANT = 0.6
 SHORT_FORM = 0.6
 _SHORTEST = 4
 _SHORTEST_BEGINNING = 3
+_LONG = 60
+_END = 20
 _CROWD = 60
 """No more words than this share a form from which a letter was left out, or a beginning, and are compared."""
 _LARGEST = 400_000
@@ -26,11 +28,11 @@ _Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 """Two words by their numbers, and how much each counts for the other."""
 
 
-def variants(vocabulary: NDArray[np.object_], used: NDArray[np.int64]) -> sparse.csr_array:
+def variants(vocabulary: NDArray[np.object_], used: NDArray[np.int64], *, are_houses: bool) -> sparse.csr_array:
     """Return how much each word with digits counts for each other one: less for one with the same stem.
 
     The stem ends at the last digit: MDB7851BK and MDB7851AW are variants of a model. Numbers know no typo, but
-    characters that look alike.
+    characters that look alike; in numbers that `are_houses` also short ones.
     """
     size = len(vocabulary)
     words = [(vocabulary[number], int(number)) for number in used if _is_model(vocabulary[number])]
@@ -43,15 +45,15 @@ def variants(vocabulary: NDArray[np.object_], used: NDArray[np.int64]) -> sparse
     starts = np.concatenate([second, first, np.asarray([b for _, b in same], dtype=np.int64)])
     matrix = sparse.coo_array((np.ones(len(ends)), (ends, starts)), shape=(size, size)).tocsr()
     matrix.data[:] = VARIANT
-    alike = _looking_alike([(vocabulary[number], int(number)) for number in used])
+    alike = _looking_alike([(vocabulary[number], int(number)) for number in used], are_houses=are_houses)
     return sparse.csr_array(sparse.eye_array(size)).maximum(matrix).maximum(_both_ways(alike, size))
 
 
-def _looking_alike(words: list[tuple[str, int]]) -> _Pairs:
+def _looking_alike(words: list[tuple[str, int]], *, are_houses: bool) -> _Pairs:
     """Return pairs of words that look the same, such as WH1000 and WH1OOO."""
     looks: dict[str, list[int]] = {}
     for word, number in words:
-        looks.setdefault(look(word), []).append(number)
+        looks.setdefault(look(look_of_house(word) if are_houses else word), []).append(number)
     return _in_pairs(looks, TYPO)
 
 
@@ -101,13 +103,27 @@ def _in_pairs(groups: Mapping[str, list[int]], share: float) -> _Pairs:
     return first, second, np.full(len(pairs), share)
 
 
+def _forms(word: str) -> set[str]:
+    """Return forms of which two words that are one typo apart share one: the word with one letter left out.
+
+    These would need memory for the square of the length. So long words share their beginning or their end: a typo
+    changes only one of them.
+    """
+    forms: set[str] = set()
+    if len(word) <= _LONG:
+        forms |= {word, *(word[:place] + word[place + 1 :] for place in range(len(word)))}
+    if len(word) >= _LONG:
+        forms |= {word[:_END], word[-_END:]}
+    return forms
+
+
 def _typos(words: list[tuple[str, int]]) -> _Pairs:
-    """Return pairs of words that are one typo apart, by the forms with one letter left out that they share."""
+    """Return pairs of words that are one typo apart, by the forms that they share."""
     forms: dict[str, list[int]] = {}
     texts = {number: word for word, number in words}
     for word, number in words:
         if len(word) >= _SHORTEST:
-            for form in {word, *(word[:place] + word[place + 1 :] for place in range(len(word)))}:
+            for form in _forms(word):
                 forms.setdefault(form, []).append(number)
     pairs = {
         (a, b)

@@ -12,16 +12,15 @@ from numpy.typing import NDArray
 
 from rules.kinds.similar.encoded import Encoded, Floats, Levels, Places
 from rules.kinds.similar.features import glimpses, graded, lookalikes, shortforms
-from rules.kinds.similar.features.base import DIFFERENT, Level
+from rules.kinds.similar.features.base import DIFFERENT, MISSING_LEVEL, Level
 from rules.kinds.similar.features.cells import Cells
-from rules.kinds.similar.features.graded import Grading, Texts
+from rules.kinds.similar.features.graded import UNLIKE, Grading, Texts
 from rules.kinds.similar.types import SemanticType
 
 ELSEWHERE, SWAPPED, AGREES = 4, 5, 5
 """Levels of names; from `AGREES` on, two names are taken for the same."""
 _LOCAL_NUMBER = 7
 """So many last digits of a phone number tell it without prefixes."""
-_MISSING = Level("missing", 1, 1, "is missing")
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,11 @@ class ValueFeature:
     @property
     def same(self) -> int:
         return next(number for number, level in enumerate(self.levels) if level.name == "same")
+
+    @property
+    def is_finer(self) -> bool:
+        """Return True if it has a level that only some columns need."""
+        return not _FINER.isdisjoint(self.levels)
 
     def compare(self, first: Places, second: Places) -> Levels:
         return graded.by_values(self.encoded, first, second, self.same, self.grading)
@@ -130,7 +134,7 @@ def _code(encoded: Encoded, first: Places, second: Places) -> Levels:
 
 _DIFFERS, _SAME = "differs", "is the same"
 _NAME_LEVELS = (
-    _MISSING,
+    MISSING_LEVEL,
     Level("different", 0.05, 0.97, _DIFFERS),
     Level("alike", 0.04, 0.01, "is similar"),
     Level("initial", 0.03, 0.01, "is the beginning of the other"),
@@ -144,7 +148,7 @@ _LEVELS: dict[SemanticType, tuple[tuple[Level, ...], graded.Grade]] = {
     SemanticType.SURNAME: (_NAME_LEVELS, _name),
     SemanticType.CITY: (
         (
-            _MISSING,
+            MISSING_LEVEL,
             Level("different", 0.15, 0.95, _DIFFERS),
             Level("alike", 0.03, 0.01, "is similar"),
             Level("typo", 0.07, 0.004, "is one letter apart"),
@@ -154,7 +158,7 @@ _LEVELS: dict[SemanticType, tuple[tuple[Level, ...], graded.Grade]] = {
     ),
     SemanticType.PHONE: (
         (
-            _MISSING,
+            MISSING_LEVEL,
             Level("different", 0.22, 0.999, _DIFFERS),
             Level("typo", 0.06, 0.0004, "is one digit apart"),
             Level("local", 0.04, 0.0002, "ends in the same digits"),
@@ -164,7 +168,7 @@ _LEVELS: dict[SemanticType, tuple[tuple[Level, ...], graded.Grade]] = {
     ),
     SemanticType.POSTCODE: (
         (
-            _MISSING,
+            MISSING_LEVEL,
             Level("different", 0.12, 0.975, _DIFFERS),
             Level("near", 0.08, 0.015, "is nearby"),
             Level("typo", 0.06, 0.004, "is one character apart"),
@@ -174,7 +178,7 @@ _LEVELS: dict[SemanticType, tuple[tuple[Level, ...], graded.Grade]] = {
     ),
     SemanticType.EMAIL: (
         (
-            _MISSING,
+            MISSING_LEVEL,
             Level("different", 0.20, 0.998, _DIFFERS),
             Level("number", 0.01, 0.003, "has another number"),
             Level("alike", 0.03, 0.001, "is similar"),
@@ -186,7 +190,7 @@ _LEVELS: dict[SemanticType, tuple[tuple[Level, ...], graded.Grade]] = {
     ),
     SemanticType.EXACT: (
         (
-            _MISSING,
+            MISSING_LEVEL,
             Level("different", 0.08, 0.9, _DIFFERS),
             Level("typo", 0.07, 0.003, "is one character apart"),
             Level("same", 0.85, 0.1, _SAME),
@@ -200,31 +204,57 @@ _LEVELS[SemanticType.NUMBER] = _LEVELS[SemanticType.EXACT]
 _IN_COMMON = Level("shared", 0.05, 0.00005, "has one in common")
 _LOOKS = Level("look", 0.01, 0.0002, "looks the same (0 and O, 1 and l)")
 _SHORT_FORM = Level("short form", 0.02, 0.002, "is a form of the same name")
+_FINER = frozenset({_IN_COMMON, _LOOKS, _SHORT_FORM})
 _CODES = frozenset({SemanticType.EXACT, SemanticType.NUMBER, SemanticType.POSTCODE})
 
 
 def value_feature(
-    name: str, column: int, encoded: Encoded, semantic_type: SemanticType, cells: Cells | None
+    name: str,
+    column: int,
+    encoded: Encoded,
+    semantic_type: SemanticType,
+    cells: Cells | None,
+    *,
+    is_finer: bool | None = None,
 ) -> ValueFeature:
     """Return the feature of a column of this type, with the levels that its values can have.
 
-    `cells` are the values of its cells, if some hold several.
+    `cells` are the values of its cells, if some hold several. `is_finer` decides about the level that only some columns
+    need, by default its values do.
     """
     levels, grade = _LEVELS[semantic_type]
     grading = Grading(grade, glimpses.FILTERS[semantic_type])
-    level, finer = _finer(grading, len(levels) - 1, encoded, semantic_type, cells)
+    level, finer = _finer(grading, len(levels) - 1, encoded, semantic_type, cells, always=is_finer is True)
+    if is_finer is False:
+        finer = None
     if finer is not None:
         levels, grading = (*levels[:-1], level, levels[-1]), finer
     return ValueFeature(name, column, encoded, levels, grading)
 
 
+_OF_ROLES = (
+    MISSING_LEVEL,
+    Level("different", 0.30, 0.998, "is another shared mailbox"),
+    Level("same", 0.70, 0.0004, "is the same shared mailbox"),
+)
+
+
+def role_feature(name: str, column: int, encoded: Encoded) -> ValueFeature:
+    """Return the feature of the mailboxes of roles in a column of addresses."""
+    cells = Cells.of(encoded.values)
+    if cells is None:
+        return ValueFeature(name, column, encoded, _OF_ROLES, UNLIKE)
+    levels = (*_OF_ROLES[:-1], _IN_COMMON, _OF_ROLES[-1])
+    return ValueFeature(name, column, encoded, levels, cells.best(UNLIKE, 2))
+
+
 def _finer(
-    grading: Grading, number: int, encoded: Encoded, semantic_type: SemanticType, cells: Cells | None
+    grading: Grading, number: int, encoded: Encoded, semantic_type: SemanticType, cells: Cells | None, *, always: bool
 ) -> tuple[Level, Grading | None]:
     """Return the level of this number that only some columns need, and the grading with it; None if not needed."""
     if semantic_type in _CODES:
-        looks = lookalikes.looks(encoded.values)
+        looks = lookalikes.looks(encoded.values, always=always)
         return _LOOKS, None if looks is None else lookalikes.by_look(grading, looks, number)
     if semantic_type is SemanticType.GIVEN_NAME:
-        return _SHORT_FORM, shortforms.by_short_form(grading, encoded.texts, number)
+        return _SHORT_FORM, shortforms.by_short_form(grading, encoded.texts, number, always=always)
     return _IN_COMMON, None if cells is None else cells.best(grading, number)

@@ -100,7 +100,7 @@ class WordFeature:
         weights = self._distinct[1]
         used = sorted_distinct(self.bags.words)
         if self.exact:
-            likeness = spelling.variants(self.bags.vocabulary, used)
+            likeness = spelling.variants(self.bags.vocabulary, used, are_houses=self.is_house)
         else:
             likeness = spelling.similar(self.bags.vocabulary, used, are_names=self.type is SemanticType.NAME)
         spread = (weights @ likeness).tocsr()

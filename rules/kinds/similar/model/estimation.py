@@ -29,6 +29,8 @@ SHARE_OF_BELIEF = 0.3
 """and at least as this share of the expected ones: left alone, EM drops matches that disagree in a strong column."""
 RANDOM_BELIEF = 50.0
 BUILTIN_PAIRS = 200_000
+_DRAWS = 32
+"""Draws for each pair of few records: by then every pair was drawn."""
 LEAST, LEAST_ASSIGNED = 0.4, 0.1
 """The least thresholds; where records compete for partners, improbable pairs have lost already."""
 MOST_CERTAIN = 0.999
@@ -36,6 +38,9 @@ BUILTIN_THRESHOLD, BUILTIN_ASSIGNED = 0.2, 0.05
 TWINS = 1.0
 NEIGHBOURS = 0.5
 """The built-in guess how many twins a record has; between two tables, half the records of the smaller one."""
+MOVED = 0.003
+"""The built-in guess at the share of matches that moved. Estimated shares do without: they took sites of one chain for
+sites that had moved, and more so the larger the share."""
 LEAST_MATCHES = 20.0
 """With fewer expected matches the data are too thin to learn from."""
 _CLOSE = 1e-5
@@ -130,7 +135,7 @@ def builtin(comparison: Comparison, *, one_to_one: bool) -> Model:
         right = int(comparison.records.sides.sum())
         twins = min(right, size - right) / size
     return with_neighbours(
-        Model(shares, twins, threshold=BUILTIN_ASSIGNED if one_to_one else BUILTIN_THRESHOLD), comparison
+        Model(shares, twins, moved=MOVED, threshold=BUILTIN_ASSIGNED if one_to_one else BUILTIN_THRESHOLD), comparison
     )
 
 
@@ -166,6 +171,7 @@ def _gather(comparison: Comparison, candidates: Candidates, judged: Judged) -> E
 
 def _random_pairs(records: Records, size: int) -> NDArray[np.int64]:
     """Return distinct random pairs, packed; the same ones for the same number of records."""
+    size = min(size, _DRAWS * records.pairs)
     generator = np.random.default_rng(20_240_229)
     sides = [np.flatnonzero(records.sides == side) for side in (0, 1)] if records.has_sides else []
     if len(records) < 2 or any(not len(side) for side in sides):

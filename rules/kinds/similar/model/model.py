@@ -53,6 +53,8 @@ class Model:
     """The shares among pairs of neighbours, by feature of those that they share; random ones are those of `shares`."""
     neighbourhood: float = 0.0
     """The number of neighbours that a record has on average."""
+    moved: float = 0.0
+    """The share of true matches of which one has another address, in all of its parts; 0 if these are independent."""
     threshold: float = 0.5
     learnt_from: float = 0.0
     thin: str | None = None

@@ -12,6 +12,8 @@ from rules.kinds.similar.comparison import Comparison
 from rules.kinds.similar.encoded import Levels, Places
 from rules.kinds.similar.model.model import Model, builtin_shares
 
+MOVE, NEIGHBOURS = -2, -1
+"""The columns of weights after those of the features."""
 MOST = 40.0
 """The largest probability that is told apart, in bits."""
 
@@ -25,7 +27,12 @@ class Scoring:
 
     @cached_property
     def tables(self) -> tuple[NDArray[np.float64], ...]:
-        """The weight of each level, by feature; what the model does not have is built in."""
+        """The weight of each level, by feature."""
+        return tuple(self._as_set(number, table) for number, table in enumerate(self._of_model))
+
+    @cached_property
+    def _of_model(self) -> tuple[NDArray[np.float64], ...]:
+        """The weight of each level in the model, by feature; what it does not have is built in."""
         tables = []
         for feature, names in zip(self.comparison.features, self._names, strict=True):
             builtin = builtin_shares(feature).weights(names)
@@ -33,12 +40,20 @@ class Scoring:
             tables.append(builtin if own is None else own.weights(names, builtin))
         return tuple(tables)
 
+    def _as_set(self, number: int, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weights of a feature as the settings of the rule change them."""
+        weights: NDArray[np.float64] = table[self.comparison.counted[number]] * self.comparison.factors[number]
+        return weights
+
     @cached_property
     def neighbour_tables(self) -> dict[int, NDArray[np.float64]]:
         """The weight of each level for neighbours against random pairs, by feature of those that they share."""
         features = self.comparison.features
         return {
-            number: self.model.neighbours[features[number].name].weights(self._names[number], self.tables[number])
+            number: self._as_set(
+                number,
+                self.model.neighbours[features[number].name].weights(self._names[number], self._of_model[number]),
+            )
             for number in self.comparison.shared
             if features[number].name in self.model.neighbours
         }
@@ -50,8 +65,8 @@ class Scoring:
     @cached_property
     def nearness(self) -> float:
         """The share of neighbours among random pairs."""
-        records = self.comparison.records
-        return min(self.model.neighbourhood * len(records) / 2 / max(records.pairs, 1), 0.5)
+        records, pairs = self.comparison.size
+        return min(self.model.neighbourhood * records / 2 / max(pairs, 1), 0.5)
 
     def neighbourly(self, levels: Levels, rarity: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the log odds in bits that each pair is one of neighbours, against a random pair.
@@ -68,25 +83,37 @@ class Scoring:
     @cached_property
     def prior(self) -> float:
         """The bits with which each pair begins: the log odds that two random records match."""
-        records = self.comparison.records
-        matches = self.model.twins * len(records) / 2
-        share = min(max(matches / max(records.pairs, 1), 1e-15), 0.5)
+        records, pairs = self.comparison.size
+        matches = self.model.twins * records / 2
+        share = min(max(matches / max(pairs, 1), 1e-15), 0.5)
         return float(np.log2(share / (1 - share)))
 
     def weights(self, first: Places, second: Places, levels: Levels) -> NDArray[np.float64]:
         """Return the weight in bits of each pair (rows) in each feature (columns).
 
-        A last column takes back what neighbours have in common just as well.
+        Two last columns: what a move gives back of the differences of an address, and what is taken back since
+        neighbours have it in common just as well.
         """
         rarities = self.comparison.rarities(first, second, levels).astype(np.float64)
-        weights = np.zeros((len(first), rarities.shape[1] + 1), order="F")
-        weights[:, :-1] = rarities
+        size = rarities.shape[1]
+        weights = np.zeros((len(first), size + 2), order="F")
+        weights[:, :size] = rarities
         for number, table in enumerate(self.tables):
             weights[:, number] += table[levels[:, number]]
+        if self.comparison.movable and self.model.moved:
+            weights[:, MOVE] = self._given_back(weights[:, list(self.comparison.movable)].sum(axis=1))
         if self.neighbour_tables:
             shared = rarities[:, list(self.comparison.shared)].sum(axis=1)
-            weights[:, -1] = -np.logaddexp2(0, self.neighbourly(levels, shared))
+            weights[:, NEIGHBOURS] = -np.logaddexp2(0, self.neighbourly(levels, shared))
         return weights
+
+    def _given_back(self, bits: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what a move adds to the bits of an address: who moved has no more in common than a random pair."""
+        moved = np.log2(self.model.moved)
+        given: NDArray[np.float64] = np.where(
+            bits < 0, np.logaddexp2(bits + np.log2(1 - self.model.moved), moved), bits
+        )
+        return given - bits
 
 
 def probability(bits: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -52,18 +52,35 @@ class Screening:
         """The bound before anything is compared: the prior, and the most that all features without codes can add."""
         rest = [number for number in range(len(self._most)) if number not in self._coded]
         most = sum(max(float(self._most[number].max()), 0.0) + self._rarest(number) for number in rest)
-        return self.scoring.prior + _SLACK + most
+        return self.scoring.prior + _SLACK + most + self._moved
+
+    @cached_property
+    def _moved(self) -> float:
+        """The bits that a move may add to the bound of an address: mostly none, since words count with their most."""
+        scoring = self.scoring
+        if not scoring.comparison.movable or not scoring.model.moved:
+            return 0.0
+        least = 0.0
+        for number in scoring.comparison.movable:
+            table = self._most[number]
+            least += float(table.min()) if number in self._coded else max(float(table.max()), 0.0)
+        return max(float(np.log2(scoring.model.moved)) + 1 - least, 0.0)
 
     def _rarest(self, number: int) -> float:
         """Return the bits that the rarest value of an amount adds; words have none."""
         encoded = getattr(self.scoring.comparison.features[number], "encoded", None)
-        return 0.0 if encoded is None else max(0.0, float(np.log2(max(encoded.chance * encoded.filled, 1.0))))
+        if encoded is None:
+            return 0.0
+        bits = float(np.log2(max(encoded.chance * encoded.filled, 1.0)))
+        return max(0.0, bits) * self.scoring.comparison.factors[number]
 
     @cached_property
     def _agreement(self) -> dict[int, Floats]:
         """What equal values weigh, by feature and code."""
         return {
-            number: (self._most[number][feature.same] + feature.encoded.rarities).astype(np.float32)
+            number: (
+                self._most[number][feature.same] + feature.encoded.rarities * self.scoring.comparison.factors[number]
+            ).astype(np.float32)
             for number, feature in self._coded.items()
         }
 
@@ -89,6 +106,23 @@ class Screening:
 
     def survivors(self, first: Places, second: Places, minimum: float) -> NDArray[np.int64]:
         """Return the positions of the pairs that may have log odds of `minimum` bits or more."""
+        bounds, unequal = self._bounds(first, second, minimum)
+        alive = np.flatnonzero(bounds >= 0)
+        for number in self._in_turn:
+            rest = alive[unequal[number][alive]]
+            change = (self._most[number] - self._disagreement[number]).astype(np.float32)
+            bounds[rest] += change[self._coded[number].compare_unequal(first[rest], second[rest])]
+            alive = alive[bounds[alive] >= 0]
+        return alive
+
+    def possible(self, first: Places, second: Places, minimum: float) -> NDArray[np.int64]:
+        """Return the positions of the pairs that may have so many bits as far as the codes of their values tell."""
+        return np.flatnonzero(self._bounds(first, second, minimum)[0] >= 0)
+
+    def _bounds(self, first: Places, second: Places, minimum: float) -> tuple[Floats, dict[int, NDArray[np.bool_]]]:
+        """Return an upper bound of the bits of each pair above `minimum`, and which pairs have two unequal values, by
+        feature.
+        """
         crosswise = self.scoring.comparison.crosswise
         bounds = np.full(len(first), self._begin - minimum, dtype=np.float32)
         shares, unequal = {}, {}
@@ -97,13 +131,7 @@ class Screening:
             bounds += shares[number]
         if crosswise is not None:
             self._cross(crosswise, bounds, shares, unequal, first, second)
-        alive = np.flatnonzero(bounds >= 0)
-        for number in self._in_turn:
-            rest = alive[unequal[number][alive]]
-            change = (self._most[number] - self._disagreement[number]).astype(np.float32)
-            bounds[rest] += change[self._coded[number].compare_unequal(first[rest], second[rest])]
-            alive = alive[bounds[alive] >= 0]
-        return alive
+        return bounds, unequal
 
     def _share(self, number: int, first: Places, second: Places) -> tuple[Floats, NDArray[np.bool_]]:
         """Return the most that a feature can add to each pair, and which pairs have two unequal values."""

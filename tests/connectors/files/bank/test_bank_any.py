@@ -104,6 +104,7 @@ def test_random_damage_ends_in_a_sentence_or_in_as_many_entries(tmp_path: Path, 
             assert len(result) == sample.entries, content
 
 
+@pytest.mark.slow
 @every
 def test_ten_megabytes_on_one_line_end_in_a_sentence(tmp_path: Path, sample: Sample) -> None:
     first = next(line for line in sample.content.splitlines() if line)
@@ -164,6 +165,7 @@ def test_describing_tells_what_scanning_gives(tmp_path: Path, sample: Sample) ->
     opened.close()
 
 
+@pytest.mark.slow
 @every
 def test_many_entries_arrive_in_bounded_batches_and_complete(
     tmp_path: Path, sample: Sample, monkeypatch: pytest.MonkeyPatch

@@ -1,7 +1,7 @@
 """Whatever a database does by itself, a cleaning is what its plan says, and its undo brings back what was there.
 
 Random tables with foreign keys of every kind, collations, REPLACE, row-level security and triggers, against random
-rules. RECONCILE_SCHEMAS is how many a database (35; `make chaos` goes on for minutes), RECONCILE_SEED where they begin
+rules. RECONCILE_SCHEMAS is how many a database (12; `make chaos` goes on for minutes), RECONCILE_SEED where they begin
 (printed). A failure prints the smallest case that breaks the same promise.
 """
 
@@ -21,7 +21,7 @@ from tests.reconcile.cleaning.any_schema.ddl import Database, MariaDb, Postgres,
 from tests.reconcile.cleaning.any_schema.random_cases import random_case
 from tests.support.chance import REPORT, lasting
 
-SCHEMAS = int(os.environ.get("RECONCILE_SCHEMAS") or 24)
+SCHEMAS = int(os.environ.get("RECONCILE_SCHEMAS") or 12)
 SEED = int(os.environ.get("RECONCILE_SEED") or random.randrange(10**6))
 SHOWN = 5
 """So many failures are made smaller; the others are counted, with their seeds."""
@@ -31,7 +31,7 @@ UNDONE = 0.7
 """So many of the cleanings at least are really taken back."""
 UNMAKEABLE = 0.1
 ENLARGED = 3
-"""Half of all schemas are cleaned, but sometimes only a fifth of 24: a sample below the shares grows to this."""
+"""Half of all schemas are cleaned, but sometimes only a fifth of 12: a sample below the shares grows to this."""
 
 
 @pytest.fixture(

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import decimal
+import gzip
 import textwrap
 import time
 from collections.abc import Mapping, Sequence
@@ -283,11 +284,14 @@ query: |
 
 
 @pytest.mark.slow
-def test_an_unusable_decision_for_a_file_stays_refused(bank: Project) -> None:
-    answer = run(bank, BROKEN + "clean: {action: delete}\n", "check")
+def test_cleaning_a_compressed_file_by_a_query_is_refused(bank: Project) -> None:
+    (bank.folder / "lines.csv.gz").write_bytes(gzip.compress(LINES.encode()))
+    compressed = CONFIGURATION.replace("path: lines.csv", "path: lines.csv.gz")
+
+    answer = run(bank, BROKEN + "clean: {action: delete}\n", "check", configuration=compressed)
 
     assert answer.code == 2
-    assert "clean" in answer.said
+    assert "it is compressed, and only plain CSV files can be changed" in answer.said
 
 
 @pytest.mark.slow

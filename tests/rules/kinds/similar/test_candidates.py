@@ -59,6 +59,7 @@ def sharing(matching: Matching, largest: int) -> set[tuple[int, int]]:
     return pairs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [Settings.of(COMPARE), FEW_COLUMNS, SIDES], ids=["one", "few columns", "sides"])
 def test_every_pair_that_shares_something_rare_is_compared(settings: Settings):
     """Atoms that few records have are not combined with others, and no pair is lost by that."""
@@ -86,6 +87,7 @@ def test_the_smallest_blocks_come_first_and_the_budget_is_kept(monkeypatch: pyte
     assert (np.diff(candidates.packed) > 0).all()
 
 
+@pytest.mark.slow
 def test_one_thread_and_four_find_the_same(monkeypatch: pytest.MonkeyPatch):
     settings = Settings.of(COMPARE)
     results = []
@@ -116,6 +118,7 @@ def test_keys_too_large_for_a_number_with_their_place_are_blocked_alike():
     assert {shape: len(places) for shape, places in blocks.by_shape.items()} == {(3, 0): 100}
 
 
+@pytest.mark.slow
 def test_a_value_of_fifty_thousand_records_is_left_out_and_told():
     """All live in one city; pairs are bounded, and twins are found by what else they share."""
     table = people(50_000, 500)

@@ -71,6 +71,26 @@ def test_a_level_that_a_file_lacks_has_its_built_in_weight():
     assert differing
 
 
+def test_an_estimate_respects_the_weights_and_levels_of_the_rule():
+    """A column that does not count moves no probability, and a level that is not chosen is never counted."""
+    by = Settings.of(COMPARE, weights={"city": 0}, levels={"email": ("same",)})
+    changed = Matching(engine().records, by)
+
+    model = changed.estimate().model
+
+    learnt = Matching(changed.records, by, model)
+    city, email = (
+        next(n for n, each in enumerate(changed.comparison.features) if each.name == name) for name in ("city", "email")
+    )
+    assert not learnt.scoring.tables[city].any()
+    names = [level.name for level in changed.comparison.features[email].levels]
+    table = learnt.scoring.tables[email]
+    for number, name in enumerate(names[2:], 2):
+        agreement = name.partition(", ")[2]
+        different = f"different, {agreement}" if agreement else "different"
+        assert name.startswith("same") or table[number] == table[names.index(different)]
+
+
 def _pairs_with(matching: Matching, least: float, most: float) -> list[tuple[int, int]]:
     scored = matching.score(matching.candidates.first, matching.candidates.second)
     chosen = np.flatnonzero((scored.bits > least) & (scored.bits < most))
@@ -124,6 +144,7 @@ def test_a_threshold_has_the_expected_precision_and_lies_between_pairs():
     assert curve.cut(0.5, 0.05, 0.999) == 0.05
 
 
+@pytest.mark.slow
 def test_an_address_built_from_a_whole_name_is_counted_once():
     """Namesakes have nearly the same address; that is no evidence of its own, so they are no twins."""
     table = people(600, 60, seed=9)

@@ -155,11 +155,14 @@ def test_a_message_in_slack_shows_the_evidence(tmp_path: Path, monkeypatch: pyte
 
 
 def test_explain_says_in_words_what_the_rule_compares(tmp_path: Path) -> None:
-    world = world_of(tmp_path, veto=["born"], keep=["most_complete"]).write()
+    changes = {"veto": ["born"], "weights": {"name": 2, "email": 0}, "levels": {"phone": ["same", "local"]}}
+    world = world_of(tmp_path, **changes, keep=["most_complete"]).write()
 
     words = " ".join(world.command("explain", "twins").out.split())
 
-    assert "name: as name" in words
+    assert "name: as name; counts 2 times" in words
+    assert "email: as email; does not count" in words
+    assert "phone: as phone; only these levels are an agreement: same, local" in words
     assert "born: as date; two different values are never the same" in words
     assert "all records except those in which every compared column is empty" in words
     assert "two or more records that are probably the same" in words

@@ -55,6 +55,7 @@ def judged(
 # Together
 
 
+@pytest.mark.slow
 def test_records_that_are_the_same_are_together_whatever_their_score() -> None:
     assert judged(PEOPLE, same(("s0", "s1"))) == [["a1", "a2"], ["s0", "s1"]]
     assert judged(PEOPLE, same(("s0", "s1"), ("s1", "s2"))) == [["a1", "a2"], ["s0", "s1", "s2"]]
@@ -64,6 +65,7 @@ def test_a_record_joins_a_group_without_costing_another_its_place() -> None:
     assert judged(PEOPLE, same(("a1", "s1"))) == [["a1", "a2", "s1"]]
 
 
+@pytest.mark.slow
 def test_the_same_ends_with_a_difference_that_was_not_judged() -> None:
     together = same(("s0", "s1"))
     changed = [row | {"phone": "1"} if row["id"] == "s0" else row for row in PEOPLE]
@@ -73,6 +75,7 @@ def test_the_same_ends_with_a_difference_that_was_not_judged() -> None:
     assert judged(emptied, together) == [["a1", "a2"], ["s0", "s1"]]
 
 
+@pytest.mark.slow
 def test_not_the_same_a_veto_and_an_exception_win() -> None:
     together = same(("s0", "s1"))
 
@@ -122,15 +125,18 @@ def partners(*pairs: tuple[str, str]) -> list[list[Value]]:
     return sorted([member.id[0] for member in group.members] for group in groups)
 
 
+@pytest.mark.slow
 def test_with_one_to_one_records_that_are_the_same_are_partners() -> None:
     assert partners(("a1", "t2")) == [["a1", "t2"]]
 
 
+@pytest.mark.slow
 def test_with_one_to_one_records_of_one_dataset_are_never_together() -> None:
     assert partners(("a1", "s0"), ("t1", "t2")) == partners() == [["a1", "t1"], ["s0", "t2"]]
     assert partners(("a1", "t2"), ("a1", "s0")) == [["a1", "t2"]]
 
 
+@pytest.mark.slow
 def test_with_one_to_one_the_first_of_two_partners_in_order_holds() -> None:
     assert partners(("a1", "t2"), ("s1", "t2")) == partners(("s1", "t2"), ("a1", "t2")) == [["a1", "t2"]]
 
@@ -212,6 +218,7 @@ def test_the_least_certain_pairs_are_asked_of_both_sides_of_the_threshold_and_no
     assert all(each.evidence for each in detection.uncertain)
 
 
+@pytest.mark.slow
 def test_the_pairs_that_are_asked_do_not_depend_on_the_order_of_rows() -> None:
     rows = crowd()
     expected = asked(detect(rows))
@@ -221,6 +228,15 @@ def test_the_pairs_that_are_asked_do_not_depend_on_the_order_of_rows() -> None:
     assert asked(detect(rows)) == expected
 
 
+def test_records_that_share_an_id_are_no_pair_to_ask_about() -> None:
+    """They share the id by mistake: a person could not name one of them."""
+    rows = [person("a1", "Ada Lovelace"), person("a1", "Ada Lovelace"), *STRANGERS]
+    ids = [sorted((each.first.id[0], each.second.id[0])) for each in detect(rows, compare={"name": "name"}).uncertain]
+
+    assert ["a1", "a1"] not in ids
+
+
+@pytest.mark.slow
 def test_certain_pairs_and_decided_ones_are_not_asked() -> None:
     assert asked(detect(PEOPLE)) == {}
 

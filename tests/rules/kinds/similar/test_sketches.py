@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rules.kinds.similar.encoded import Encoded
@@ -58,7 +58,6 @@ def edited(draw: st.DrawFn, text: str) -> str:
 
 
 @pytest.mark.parametrize("semantic_type", COMPARED_WHOLE)
-@settings(max_examples=150, deadline=None)
 @given(texts=spellings())
 def test_no_pair_is_excluded_that_is_not_different(semantic_type: SemanticType, texts: list[str]):
     encoded = Encoded.of(pa.array(texts))
@@ -80,7 +79,6 @@ def test_most_pairs_of_different_texts_are_excluded():
     assert grading.may_differ_less(encoded, *np.triu_indices(200, 1)).mean() < 0.05
 
 
-@settings(max_examples=200, deadline=None)
 @given(texts=st.lists(st.text(LETTERS, max_size=9), min_size=1))
 def test_lengths_count_characters_and_ends_are_those_of_the_text(texts: list[str]):
     sketches = Sketches.of_texts(pa.array(texts))

@@ -97,6 +97,115 @@ def test_two_forms_of_a_given_name_are_a_level_of_their_own() -> None:
     assert pair.reasons[0].weight > 0
 
 
+# Moving
+
+
+MOVERS: list[Row] = [
+    {"id": str(number), "company": f"{one}olur {two}eka Ltd", "phone": f"030 {number:03d} {number:04d}"}
+    | {"street": f"{two}ina Street {number}", "postcode": f"{number:05d}", "city": f"{one}ham"}
+    for number, (one, two) in enumerate((a + vowel, b + vowel) for a in "bdfgklmn" for b in "prst" for vowel in "aiu")
+]
+ADDRESSED = {"company": "company", "phone": "phone", "street": "address", "postcode": "postcode", "city": "city"}
+
+
+def test_a_company_that_moved_is_found_and_a_namesake_elsewhere_is_not() -> None:
+    elsewhere = {name: MOVERS[-1][name] for name in ("street", "postcode", "city")}
+    moved: Row = MOVERS[0] | elsewhere | {"id": "moved", "street": "Long Road 1000"}
+    namesake: Row = MOVERS[1] | elsewhere | {"id": "namesake", "phone": "040 999 8888", "street": "Long Road 1001"}
+
+    [group] = groups([*MOVERS, moved, namesake], compare=ADDRESSED)
+
+    assert [member.id for member in group.members] == [("0",), ("moved",)]
+    assert "a move changes a whole address" in str(group.links[0].detail)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "is_same"), [("117", "ll7", True), ("12l", "121", False), ("14", "16", False)]
+)
+def test_the_number_of_a_house_is_read_as_a_scanner_wrote_it(left: str, right: str, is_same: bool) -> None:
+    columns: dict[str, list[object]] = {
+        "street": [f"Park Street {left}", f"Park Street {right}", "Elm Road 9", "High Street 3"],
+        "city": ["York", "York", "Leeds", "Hull"],
+    }
+
+    pair = explained(columns, {"street": "address", "city": "city"})
+
+    level = next(reason.level for reason in pair.reasons if reason.column == "street numbers")
+    assert (level != "none") == is_same
+
+
+# Father and son, and what persons share at work
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "level"),
+    [
+        ("John Marlowe Sr.", "John Marlowe Jr.", "different"),
+        ("Marlowe Sr, John", "Marlowe, John III", "different"),
+        ("John Marlowe II", "John Marlowe, Junior", "same"),
+        ("John Marlowe Sr.", "John Marlowe", None),
+        ("Junior Marlowe", "Senior Marlowe", None),
+    ],
+)
+def test_a_father_and_his_son_of_the_same_name_are_two_persons(left: str, right: str, level: str | None) -> None:
+    columns: dict[str, list[object]] = {"name": [left, right, *PEOPLE, "Ed Roe Jr", "Max Roe Sr"]}
+
+    pair = explained(columns | {"city": ["York"] * 10}, {"name": "name", "city": "city"})
+
+    levels = {reason.column: reason.level for reason in pair.reasons}
+    assert levels.get("name generation") == level
+    assert ("name is of another generation (Sr, Jr)" in pair.words) == (level == "different")
+
+
+def test_a_surname_is_compared_without_the_generation() -> None:
+    columns: dict[str, list[object]] = {
+        "first": ["John", "John", "Iris", "Bela Jr"],
+        "last": ["Marlowe Sr.", "Marlowe", "Holm", "Varga"],
+    }
+
+    pair = explained(columns, {"first": "given_name", "last": "surname"})
+
+    assert "same last" in pair.words
+    assert "generation" not in pair.words
+
+
+_LETTERS = "bdfgklmnprst"
+STAFF: list[Row] = [
+    {"id": f"{firm}{number}", "name": f"{given}{firm}a {firm}{given}o", "company": f"{firm}olur {firm}e Ltd"}
+    | {"email": f"info@{firm}e.example", "phone": f"030 555 {place:02d}{place:02d}"}
+    for place, firm in enumerate(a + vowel + b for a in _LETTERS for vowel in "aiu" for b in "mst")
+    for number, given in enumerate(("El", "Yo"))
+]
+CONTACTS = {"name": "name", "company": "company", "email": "email", "phone": "phone"}
+
+
+def test_persons_who_share_the_mailbox_of_a_role_a_company_and_a_phone_are_not_one() -> None:
+    twin: Row = STAFF[0] | {"id": "twin", "name": ", ".join(reversed(str(STAFF[0]["name"]).split()))}
+
+    assert ids([*STAFF, twin], compare=CONTACTS) == [[STAFF[0]["id"], "twin"]]
+
+
+def test_the_mailbox_of_a_role_is_that_of_a_company_if_no_persons_are_compared() -> None:
+    rows: list[Row] = [
+        {"id": f"{number}", "company": f"{name} {number}", "email": f"info@firm{number}.example"}
+        for number, name in enumerate(COMPANIES * 3)
+    ]
+    twin: Row = {"id": "twin", "company": "Lund Partners", "email": "info@firm4.example"}
+
+    assert ids([*rows, twin], compare={"company": "company", "email": "email"}) == [["4", "twin"]]
+
+
+def test_the_mailbox_of_a_role_is_compared_apart_from_that_of_a_person() -> None:
+    mailboxes: list[object] = ["ada@x.org; Info@x.org", "info@x.org; countess@y.org", "sales@x.org", "tom@z.org"]
+    columns: dict[str, list[object]] = {"email": mailboxes, "name": ["Ada Marlowe", "Countess Holm", *PEOPLE[:2]]}
+
+    pair = explained(columns, {"email": "email", "name": "name"})
+
+    levels = {reason.column: reason.level for reason in pair.reasons}
+    assert levels["email"] == "different"
+    assert levels["email role"] == "same"
+
+
 # Several values in one cell
 
 
@@ -301,6 +410,29 @@ def test_what_neighbours_share_is_taken_back_in_words() -> None:
 # Days
 
 
+@pytest.mark.parametrize(
+    ("born", "words"),
+    [
+        (("1970-03-01", "1970-o3-01"), "born is one character apart"),
+        (("1970-03-01", "1 March 1970"), None),
+        (("unknown", "1970-03-01"), None),
+        (("1 March 1970", "1 March 1970"), "same born"),
+        (("1970-03-01", "1988-11-21"), "different born"),
+    ],
+)
+def test_a_value_that_is_no_date_speaks_for_a_pair_if_it_is_a_typo_and_never_against(
+    born: tuple[str, str], words: str | None
+) -> None:
+    columns: dict[str, list[object]] = {
+        "name": ["Ann Miller", "Ann Miller", "Bela Varga", "Tom Ayers", "Lena Kraus"],
+        "born": [*born, "1961-01-01", "1980-12-30", "1975-05-05"],
+    }
+
+    reasons = explained(columns, {"name": "name", "born": "date"}).words
+
+    assert (words in reasons) if words else ("born" not in reasons)
+
+
 def test_decisions_know_no_instants_whose_day_depends_on_a_time_zone() -> None:
     late = dt.datetime(1985, 12, 9, 23, 30, tzinfo=dt.UTC)
 
@@ -309,6 +441,7 @@ def test_decisions_know_no_instants_whose_day_depends_on_a_time_zone() -> None:
     assert values == {"name": "ada"}
 
 
+@pytest.mark.slow
 def test_an_instant_has_the_day_of_the_time_zone_of_its_dataset() -> None:
     """23:30 UTC on the ninth is the tenth in Berlin, as the other record says."""
     late = dt.datetime(1985, 12, 9, 23, 30, tzinfo=dt.UTC)

@@ -1,28 +1,27 @@
-"""The Target side of a SqlSource, imported and created only on first use."""
+"""The Target side of a source, imported and created only on first use."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, TypeVar
 
-from connectors.target import Catalogue, Cell, Change, Owned, Promises, Receipt, Reference, Row, Violation, Work
+from connectors.target import Catalogue, Cell, Change, Owned, Promises, Receipt, Reference, Row, Target, Violation, Work
 
-if TYPE_CHECKING:
-    from connectors.sql.cleaning.database import SqlTarget
+T = TypeVar("T", bound=Target)
 
 
-class Changing:
-    """The methods of `connectors.target.Target`, passed on to a SqlTarget that the first call creates."""
+class Changing(Generic[T]):
+    """The methods of `connectors.target.Target`, passed on to a target that the first call creates."""
 
     promises = Promises()
-    _changing: SqlTarget | None = None
+    _changing: T | None = None
 
-    def _new_target(self) -> SqlTarget:
+    def _new_target(self) -> T:
         raise NotImplementedError
 
     @property
-    def _target(self) -> SqlTarget:
+    def _target(self) -> T:
         if self._changing is None:
             self._changing = self._new_target()
         return self._changing
@@ -30,8 +29,10 @@ class Changing:
     def identity(self) -> str:
         return self._target.identity()
 
-    def catalogue(self, dataset: Any, soft: Sequence[Reference] = (), *, table: str | None = None) -> Catalogue:
-        return self._target.catalogue(dataset, soft, table=table)
+    def catalogue(
+        self, dataset: Any, soft: Sequence[Reference] = (), *, table: str | None = None, key: Sequence[str] = ()
+    ) -> Catalogue:
+        return self._target.catalogue(dataset, soft, table=table, key=key)
 
     def rows(self, dataset: Any, key: Sequence[str], ids: Sequence[tuple[Any, ...]]) -> list[Row | None]:
         return self._target.rows(dataset, key, ids)
