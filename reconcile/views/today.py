@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 from notifications.base import MASK
 from notifications.wording import words
 from reconcile.findings.states import WAITING, State
+from reconcile.journal import breaker
 from reconcile.masking.personal import Masking
-from reconcile.store import findings, overview, troubles
+from reconcile.store import breakers, findings, overview, troubles
 from reconcile.store.overview import FailureRow
 from reconcile.store.troubles import Trouble
+from reconcile.views.effects import BreakerView
 from rules import values
 from rules.models import Severity
 
@@ -52,7 +54,7 @@ class WaitingRule:
 @dataclass(frozen=True)
 class Today:
     """The state of everything. `waiting` are numbers by severity, the gravest first; `recovered` and `handled` are
-    since 30 days."""
+    since 30 days; `stopped` are the targets to which nothing is sent now, such as a file that is open elsewhere."""
 
     waiting: Mapping[str, int]
     in_progress: int
@@ -64,6 +66,7 @@ class Today:
     days: Days
     troubles: tuple[Trouble, ...]
     failures: tuple[FailureRow, ...]
+    stopped: tuple[BreakerView, ...]
 
 
 def today(application: Application) -> Today:
@@ -76,6 +79,8 @@ def today(application: Application) -> Today:
         handled = sums_of(overview.money_handled(tx, since))
         days = by_day(overview.new_by_day(tx, since), since.date())
         lasting, failing = tuple(troubles.ongoing(tx)), tuple(overview.failing(tx))
+        not_closed = [row for row in breakers.listed(tx) if row.state != breakers.CLOSED]
+        sources = breaker.sources(tx, not_closed)
     waiting = [count for count in counts if count.state in WAITING]
     severities = Counter[Severity]()
     for count in waiting:
@@ -91,6 +96,7 @@ def today(application: Application) -> Today:
         days=days,
         troubles=lasting,
         failures=failing,
+        stopped=tuple(BreakerView.of(row, sources.get(row.target, "")) for row in not_closed),
     )
 
 

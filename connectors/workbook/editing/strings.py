@@ -27,7 +27,7 @@ class SharedStrings:
     def of(cls, name: str, data: bytes) -> SharedStrings:
         source = PartText.of(name, data)
         if _ODD.search(source.text):
-            raise NotEditable(f"its part {name} has comments or instructions, which are not read")
+            raise NotEditable(f"its part {name} has comments, CDATA or instructions, which are not read")
         strings = cls(source)
         if MAIN.encode() not in strings._root[0]:
             raise NotEditable(f"its part {name} is damaged")

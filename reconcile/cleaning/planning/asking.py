@@ -14,6 +14,7 @@ from functools import cached_property
 
 from connectors.base import Versioned
 from connectors.target import Row
+from notifications.wording.words import plural
 from reconcile.cleaning.actions.base import NotPlannable
 from reconcile.cleaning.planning import nearby, shape
 from reconcile.detection import missing, plausible
@@ -181,4 +182,6 @@ def unnamed(left_out: Iterable[LeftOut], dataset: str) -> str | None:
     wrong = next((entry for entry in left_out if entry.column == "id"), None)
     if wrong is None:
         return None
-    return f"the id of {wrong.records:,} records of {wrong.dataset or dataset!r} is {wrong.reason}"
+    records = plural(wrong.records, "record", "records")
+    where = wrong.dataset or dataset
+    return f"the id of {records} of {where!r} is {wrong.reason}; correct the data, or choose another `id` for {where!r}"

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from reconcile.audit import log
 from reconcile.decisions import decide
 from reconcile.findings.states import PlanState
+from reconcile.journal import breaker
 from reconcile.people import tokens
 from reconcile.store import slots, tables
 from reconcile.store import users as stored_users
@@ -170,6 +171,19 @@ def test_effects_show_what_is_in_quarantine_and_what_is_paused(shop: Site) -> No
     assert re.search(rf"{finding} quarantined the reply was lost twins shop delete 0 0", answer.text), answer.text
     assert "1 in quarantine" in answer.text
     assert "is paused by otto" in answer.text
+
+
+def test_today_and_effects_say_why_approved_changes_wait_and_until_when(shop: Site) -> None:
+    with shop.store.begin() as tx:
+        breaker.opened_for_person(tx, breaker.of_source("shop"), "shop.xlsx is open in Excel; close it there")
+    browser = shop.browser("vic")
+
+    today, effects = browser.get("/").text, browser.get("/effects").text
+
+    stopped = "Nothing is changed in shop now: shop.xlsx is open in Excel; close it there. Approved changes wait since"
+    assert stopped in today
+    assert stopped in effects
+    assert re.search(r"^.{,40}; tried again \d+ \w+ \d\d:\d\d \.", today[today.index(stopped) + len(stopped) :]), today
 
 
 # The audit log
