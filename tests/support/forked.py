@@ -32,6 +32,7 @@ SERVER.set_forkserver_preload(
             "connectors.sql.source",
             "connectors.files.source",
             "connectors.duck",
+            "connectors.workbook.source",
             "notifications.file",
             "notifications.slack.channel",
         ),

@@ -110,7 +110,7 @@ def _field(text: str, delimiter: str) -> st.SearchStrategy[str]:
 
 
 @pytest.mark.chaos
-@settings(max_examples=examples(few(40, 300), 12), deadline=None)
+@settings(max_examples=examples(few(25, 400), 12), deadline=None)
 @given(file=written_files(), data=st.data())
 def test_only_planned_bytes_change_and_undo_gives_the_former_file(file: WrittenFile, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -153,7 +153,7 @@ def _was_quoted(field: str) -> bool:
 
 
 @pytest.mark.chaos
-@settings(max_examples=examples(few(30, 300), 12), deadline=None)
+@settings(max_examples=examples(few(20, 400), 12), deadline=None)
 @given(file=written_files())
 def test_records_and_their_values_are_those_of_a_scan(file: WrittenFile) -> None:
     with tempfile.TemporaryDirectory() as folder:
