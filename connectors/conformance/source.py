@@ -32,7 +32,7 @@ from connectors.base import DuckReadable, Source
 from connectors.conformance.promises import ConformanceFailure, is_same, is_true, refusal
 from connectors.errors import ColumnMissing, ConnectorError, DatasetMissing
 
-MANY = 120_000
+MANY = 70_000
 LARGEST_BATCH = 65_536
 
 

@@ -19,7 +19,7 @@ from tests.support.chance import SEED
 from tests.support.files import by_duckdb, records
 
 SECONDS = int(os.environ.get("RECONCILE_CHAOS_SECONDS") or 0)
-EXAMPLES = max(30, SECONDS // 2)
+EXAMPLES = max(20, SECONDS // 2)
 LINE_ENDS = ("\n", "\r\n", "\r")
 DELIMITERS = (",", ";", "\t", "|")
 

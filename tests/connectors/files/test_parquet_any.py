@@ -22,7 +22,7 @@ from tests.support.chance import SEED
 from tests.support.files import by_duckdb, records, source
 
 SECONDS = int(os.environ.get("RECONCILE_CHAOS_SECONDS") or 0)
-EXAMPLES = max(12, SECONDS // 12)
+EXAMPLES = max(7, SECONDS // 12)
 pytestmark = pytest.mark.chaos
 TEXTS = st.one_of(
     st.sampled_from(["", " ", "N/A", "#N/A", "NULL", "null", "a=5", "é", "\u0000", "0"]),

@@ -91,7 +91,7 @@ def is_pure(path: Path) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.chaos
-@settings(max_examples=few(10, 100))
+@settings(max_examples=few(6, 100))
 @given(sheets())
 @example(([["", "x"], [ERROR, None]], {}))
 @example(([[0.1 + 0.2, 1e-300, 1e300]], {"c0": "text"}))

@@ -30,7 +30,7 @@ from connectors.workbook.source import WorkbookDataset, WorkbookSettings, Workbo
 from tests.support.chance import SEED
 
 SECONDS = int(os.environ.get("RECONCILE_CHAOS_SECONDS") or 0)
-EXAMPLES = max(8, SECONDS // 12)
+EXAMPLES = max(5, SECONDS // 12)
 pytestmark = pytest.mark.chaos
 EPOCH = dt.datetime(1899, 12, 30)  # noqa: DTZ001 - cells have no zone
 LOOKS_LIKE_AN_ERROR = ("N/A", "NA", "n/a", "#N/A", "#DIV/0!", "NULL", "-")
