@@ -75,11 +75,20 @@ class Sheet:
         reading = _Reading(self, raw, all_kinds, notation, are_failed_kept=True)
         return pa.Table.from_batches(reading.batches(), reading.coercion.schema)
 
-    def stored(self) -> pa.Table:
-        """All columns of all records as the cells hold them, in the one type of each column."""
-        with pa.memory_map(str(self.path)) as file:
-            table = pa.ipc.open_file(file).read_all()
-        return pa.table({name: table.column(f"={name}") for name in self.columns})
+    def stored(self, column: str) -> pa.ChunkedArray[Any]:
+        """A column of all records as the cells hold it, in its one type. The others are not brought into memory."""
+        return self._column(f"={column}")
+
+    def rows(self) -> list[int]:
+        """The number of each record's row."""
+        rows: list[int] = self._column("_row").to_pylist()
+        return rows
+
+    def _column(self, name: str) -> pa.ChunkedArray[Any]:
+        with pa.OSFile(str(self.path)) as file:
+            position = pa.ipc.open_file(file).schema.get_field_index(name)
+            options = pa.ipc.IpcReadOptions(included_fields=[position])
+            return pa.ipc.open_file(file, options=options).read_all().column(0)
 
     def warnings(self, columns: Sequence[str] | None) -> tuple[UnreadableCells, ...]:
         """Warnings for readers of these columns, or of any."""

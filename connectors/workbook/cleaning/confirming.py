@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from connectors.disk.cleaning.contents import Edits, Unwritable
@@ -15,24 +18,25 @@ def confirm(before: SheetTable, edits: Edits, new: NewRows, now: SheetTable) -> 
     """Raises Unwritable if a record would be read differently, or a planned cell would not hold its value."""
     if now.columns != before.columns:
         raise Unwritable("its header would be read differently afterwards")
-    removed = {number for number, cells in edits.changed.items() if cells is None}
     last = max([before.grid.text.last_row, 0])
     written: dict[int, Cells] = {before.rows[n]: cells for n, cells in edits.changed.items() if cells is not None}
     written |= dict(new.placed)
     written |= {last + position: cells for position, cells in enumerate(new.appended, 1)}
-    kept = [number for number in range(before.count) if number not in edits.changed]
-    rows = [before.rows[number] for number in range(before.count) if number not in removed]
-    if sorted({*rows, *written}) != list(now.rows):
+    rows, rows_now = _numbers(before.rows), _numbers(now.rows)
+    kept = np.delete(np.arange(before.count), list(edits.changed))
+    if not np.array_equal(np.union1d(rows[kept], _numbers(list(written))), rows_now):
         raise Unwritable("its records would be read in other rows afterwards")
     for row, cells in written.items():
         if now.cells_of_row(row) != {name: cells.get(name) for name in now.columns}:
             raise Unwritable("a value would be read differently afterwards")
-    place = {row: number for number, row in enumerate(now.rows)}
-    was, is_ = before.sheet.stored(), now.sheet.stored()
-    then = pa.array(kept, pa.int64())
-    same = pa.array([place[before.rows[number]] for number in kept], pa.int64())
-    if not all(_are_same(was.column(name).take(then), is_.column(name).take(same)) for name in before.columns):
-        raise Unwritable("a value would be read differently afterwards")
+    then, same = pa.array(kept), pa.array(np.searchsorted(rows_now, rows[kept]))
+    for name in before.columns:
+        if not _are_same(before.sheet.stored(name).take(then), now.sheet.stored(name).take(same)):
+            raise Unwritable("a value would be read differently afterwards")
+
+
+def _numbers(rows: Sequence[int]) -> npt.NDArray[np.int64]:
+    return np.array(rows, np.int64)
 
 
 def _are_same(first: pa.ChunkedArray[Any], second: pa.ChunkedArray[Any]) -> bool:

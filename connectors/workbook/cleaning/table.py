@@ -65,8 +65,7 @@ class SheetTable:
     @cached_property
     def rows(self) -> Sequence[int]:
         """The number of each record's row."""
-        rows: list[int] = self.values.column("_row").to_pylist()
-        return rows
+        return self.sheet.rows()
 
     @cached_property
     def places_of_columns(self) -> Mapping[str, int]:
