@@ -43,6 +43,7 @@ from reconcile.testing.slack_server import (
     server_error,
     slow,
 )
+from tests.support.chance import examples
 from tests.support.notifications import SLOT, double_charges, night, trouble
 
 POST = "chat.postMessage"
@@ -451,7 +452,7 @@ NOTICES = st.builds(
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(NOTICES, st.dictionaries(WORDS, st.sampled_from(["S0614TZR7", "!here"]), max_size=2))
 def test_whatever_is_in_a_notice_its_message_is_valid(notice: Notice, mentions: dict[str, str]) -> None:
     for room in (render.SLACK, render.SLACK_WEBHOOK):

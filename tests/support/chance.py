@@ -37,6 +37,12 @@ def spread(cases: Sequence[Case], number: int) -> list[Case]:
     return [cases[round(place * (len(cases) - 1) / (number - 1))] for place in range(number)]
 
 
-def examples(number: int, quick: int) -> int:
-    """Return the number for this session. pytest loads the profile of its command line before it reads the tests."""
-    return quick if settings.get_current_profile_name() == "quick" else number
+def examples(number: int, quick: int | None = None) -> int:
+    """Return how many examples to try: so many in the long tier or by hand, and three fifths in `make test`.
+
+    pytest loads the profile of its command line before it reads the tests.
+    """
+    profile = settings.get_current_profile_name()
+    if profile == "quick" and quick is not None:
+        return quick
+    return number * 3 // 5 if profile == "test" and not SECONDS else number

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from connectors.errors import ColumnMissing, ConnectorError, FileRefused, FileUnreadable
 from connectors.files.connector import FilesDataset
 from connectors.files.json import window
+from tests.support.chance import examples
 from tests.support.cli import Project
 from tests.support.files import by_duckdb, records, source
 
@@ -258,7 +259,7 @@ VALUES = st.recursive(
 
 
 @pytest.mark.slow
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(st.dictionaries(st.sampled_from(["a", "b", "c"]), VALUES, min_size=1), max_size=6),
     around=st.dictionaries(st.text(max_size=3).filter(lambda key: not "at".startswith(key.split(".")[0])), VALUES),
@@ -286,7 +287,7 @@ def test_a_document_holds_the_records_of_its_lines_wherever_a_window_ends(
     assert document == within == records(tmp_path, "a.jsonl", wanted, columns=columns)[0]
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_cut_or_changed_document_is_read_or_refused_in_one_sentence(tmp_path: Path, data: st.DataObject) -> None:
     text = json.dumps({"n": 1.5, "x": ORDERS, "y": [True, "é\\\ud83d\ude00"]})

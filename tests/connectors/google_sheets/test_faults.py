@@ -86,7 +86,7 @@ def values(sheet: SheetTarget, source: GoogleSheetsSource) -> list[str]:
         scan.close()
 
 
-@pytest.mark.parametrize(("name", "skip"), spread(READS, 40))
+@pytest.mark.parametrize(("name", "skip"), spread(READS, 20))
 def test_a_read_is_complete_or_fails(fake: GoogleSheets, name: str, skip: int) -> None:
     sheet = SheetTarget(fake)
     strike(fake, name, skip, "")
@@ -103,7 +103,7 @@ def test_a_read_is_complete_or_fails(fake: GoogleSheets, name: str, skip: int) -
     assert values(sheet, source) == ["A-1", "A-2", "A-3", "A-4"]
 
 
-@pytest.mark.parametrize(("name", "method", "skip"), spread(CLEANS, 60))
+@pytest.mark.parametrize(("name", "method", "skip"), spread(CLEANS, 24))
 def test_a_cleaning_is_made_once_or_not_at_all(fake: GoogleSheets, name: str, method: str, skip: int) -> None:
     """It is tried until it is done, as execution does: after an unknown outcome, the receipt is looked up."""
     sheet = SheetTarget(fake)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from connectors.sql.source import SqlSource
 from connectors.target import Change, RowName, RowsDiffer, TargetError, TargetRefused, TransactionOutcome
 from tests.connectors.sql.shop_kit import Shop, record
+from tests.support.chance import examples
 from tests.support.servers import MARIADB, POSTGRES
 from tests.support.shop import shop_on
 
@@ -126,7 +127,7 @@ MYSQL_EXPRESSIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 """What cannot be written as a text."""
 
 
-QUICK = settings(max_examples=12, phases=(Phase.explicit, Phase.generate))  # each example costs a table: no shrinking
+QUICK = settings(max_examples=examples(12), phases=(Phase.explicit, Phase.generate))
 
 
 def rows_of(columns: Mapping[str, tuple[str, Texts]]) -> st.SearchStrategy[list[dict[str, Any]]]:
@@ -256,7 +257,7 @@ AFFINITIES = ("integer", "text", "real", "numeric", "blob", "", "datetime", "boo
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     rows=st.lists(st.tuples(*[STORED] * len(AFFINITIES)), min_size=4, max_size=4),
     broken=st.lists(st.binary(max_size=4).map(lambda item: b"\xff" + item), min_size=2, max_size=2),

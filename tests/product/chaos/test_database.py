@@ -18,7 +18,7 @@ from tests.support.fork_server import Warm
 __all__ = ["warm"]
 
 pytestmark = [pytest.mark.chaos, pytest.mark.server, pytest.mark.timeout(600 + SECONDS)]
-CYCLES = 5
+CYCLES = 4
 
 
 @pytest.fixture

@@ -29,13 +29,13 @@ __all__ = ["places", "warm"]
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(600)]
 STEPS = {
-    "store": spread((0, 1, 2, 3, 5, 8, 12, 16, 20, 27, 40, 60), 5),
-    "target": spread((0, 1, 2, 3, 5), 3),
+    "store": spread((0, 1, 2, 3, 5, 8, 12, 16, 20, 27, 40, 60), 3),
+    "target": spread((0, 1, 2, 3, 5), 2),
 }
 """By how many pages a file may still grow, in the cases that must be disturbed; with MORE no case is."""
 MORE = 100_000
-SIZES = spread(range(4096, 1_700_000, 120_000), 6)
-"""Bytes no file may grow beyond, in the cases that must be disturbed. With the steps above 14, in `make chaos` 32."""
+SIZES = spread(range(4096, 1_700_000, 120_000), 4)
+"""Bytes no file may grow beyond, in the cases that must be disturbed. With the steps above 9, in `make chaos` 32."""
 CAME: list[Tally] = []
 """What each disturbed world came to."""
 SAID = re.compile(r".*has no (?:space|room) left.*")

@@ -12,7 +12,7 @@ from tests.support.fork_server import Warm
 __all__ = ["places", "warm"]
 
 pytestmark = [pytest.mark.chaos, pytest.mark.server, pytest.mark.timeout(600 + SECONDS)]
-KILLS = 25
+KILLS = 15
 """In the short tier, for each kind of store and target."""
 
 

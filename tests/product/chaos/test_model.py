@@ -37,7 +37,7 @@ from tests.support.fork_server import Ended, Warm
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(3600)]
 LONG = os.environ.get("RECONCILE_MODEL_EXAMPLES")
-EXAMPLES = int(LONG or 6)
+EXAMPLES = int(LONG or 4)
 """The short tier walks the same ways each time, some 3 s each; other ways are for `make chaos`."""
 STEPS = int(os.environ.get("RECONCILE_MODEL_STEPS") or 40)
 

@@ -16,7 +16,7 @@ __all__ = ["places", "warm"]
 
 pytestmark = [pytest.mark.chaos, pytest.mark.server, pytest.mark.timeout(600)]
 PROCESSES = few(8, 32)
-KEYS = int(os.environ.get("RECONCILE_RACE_KEYS") or few(150, 2000))
+KEYS = int(os.environ.get("RECONCILE_RACE_KEYS") or few(80, 2000))
 
 
 def _approved(places: Places, warm: Warm, kind: str, keys: int) -> WatchedWorld:

@@ -23,7 +23,7 @@ from tests.support.chance import SECONDS, SEED, lasting
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300 + SECONDS)]
 
-CASES = 400
+CASES = 200
 SLOWEST = 30.0
 """Seconds that one verification of 331 entries may take on a busy machine; a hang takes for ever."""
 FILES = ("log.jsonl", "checkpoints.jsonl", "anchors/log.jsonl", "export.json")

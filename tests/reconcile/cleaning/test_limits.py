@@ -16,6 +16,7 @@ from reconcile.journal.limits import Both, CleaningStopped, OverLimit, Use
 from reconcile.store import tables
 from rules.cleaning import Caps
 from tests.reconcile.journal.journal import NOON, RUN, TARGET, Journal, effects_postgres, journal, local, plan
+from tests.support.chance import examples
 
 __all__ = ["effects_postgres", "journal", "local"]
 
@@ -209,7 +210,7 @@ STEPS = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS)
 @example([("reserve", 0, 3, 0), ("reserve", 1, 6, 0), ("wait", 0, 0, 24), ("reserve", 0, 2, 0)])
 def test_the_running_sums_are_what_adding_up_would_give(local: Journal, steps: list[tuple[str, int, int, int]]) -> None:

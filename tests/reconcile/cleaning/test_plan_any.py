@@ -22,6 +22,7 @@ from reconcile.findings.plan import Plan, from_json, to_json
 from reconcile.findings.shown import Finding
 from rules.kinds.duplicates import DuplicatesRule
 from tests.reconcile.cleaning.planned_shop import PlannedShop, rule_of
+from tests.support.chance import examples
 from tests.support.shop import LOCAL
 
 TABLES = ("customers", "orders", "order_lines", "clubs", "notes", "gone")
@@ -214,7 +215,7 @@ def does_what_it_says(shop: PlannedShop, rule: DuplicatesRule) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(contents(), rules, on_deletes)
 def test_a_plan_does_what_it_says_and_nothing_else_and_its_inverse_restores_every_row(
     tables: dict[str, list[tuple[Any, ...]]], rule: DuplicatesRule, on_delete: Sequence[str]
@@ -274,7 +275,7 @@ edits = st.one_of(
 
 
 @pytest.mark.slow
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(contents(), rules, rules, st.lists(st.none() | edits, max_size=5), st.randoms(use_true_random=False))
 def test_whatever_plans_of_two_rules_and_edits_of_others_meet_somebody_survives_and_nothing_dangles(
     tables: dict[str, list[tuple[Any, ...]]],

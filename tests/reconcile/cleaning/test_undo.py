@@ -24,6 +24,7 @@ from reconcile.decisions.refusals import NothingProposed
 from reconcile.findings.plan import Plan
 from reconcile.findings.states import PlanState
 from tests.reconcile.cleaning.customer_shop import CustomerShop, job
+from tests.support.chance import examples
 from tests.support.cli import Project
 from tests.support.shop import LOCAL, Shop
 from tests.support.world import DELETE, TWO, World, commit_unanswered
@@ -457,7 +458,7 @@ EDITS = st.lists(
 LIMITS = TransactionLimits(lambda: 20.0)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     names=st.lists(NAMES, min_size=5, max_size=5),
     action=st.sampled_from(["delete", "mark", "repoint"]),

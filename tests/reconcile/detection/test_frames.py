@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reconcile
+from tests.support.chance import examples
 from tests.support.cli import FILES, ORDERS, Project
 
 
@@ -153,7 +154,7 @@ def test_a_column_of_the_frame_named_group_or_role_is_told(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(st.tuples(st.one_of(st.none(), st.text("abc", min_size=1, max_size=2)), st.integers(0, 3)), max_size=30)
 )

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.chaos]
 
 __all__ = ["effects_postgres"]
 
-WORKERS, KEYS = few(16, 32), few(300, 1_000)
+WORKERS, KEYS = few(16, 32), few(150, 1_000)
 
 OPEN = f"""
 import time

@@ -18,6 +18,7 @@ from reconcile import plugins
 from reconcile.app import load
 from reconcile.config import ConfigProblems
 from reconcile.views import comparison
+from tests.support.chance import examples
 from tests.support.cli import Project
 from tests.toys.sheet import BOOKS, Book
 
@@ -119,7 +120,7 @@ def table(data: list[tuple[Any, ...]]) -> str:
     return "\n".join(["id,name,town,paid,at,vip", *lines]) + "\n"
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(rows, rules, rules, st.sampled_from(["", "", "paid > 20"]))
 def test_a_diff_turns_the_findings_of_the_one_run_into_those_of_the_other(
     data: list[tuple[Any, ...]], before: Json, after: Json, where: str

@@ -16,6 +16,7 @@ from reconcile.findings.known import JudgementPart, Known, NotSame, Outline, par
 from reconcile.findings.states import SETTLED, State
 from rules.groups.group import DuplicateGroup
 from tests.reconcile.tracking.lives import Life, steps, template
+from tests.support.chance import examples
 from tests.support.findings import NOON, RULE, SPAN, group
 
 __all__ = ["template"]
@@ -91,7 +92,7 @@ def test_a_part_is_full_at_so_many_records_and_never_in_the_middle_of_what_belon
 
 @pytest.mark.slow
 @pytest.mark.parametrize("by_records", [False, True], ids=["by key", "by records"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(drawn=steps)
 def test_a_life_of_findings_is_the_same_judged_one_by_one_and_all_at_once(
     drawn: list[tuple[Any, ...]], by_records: bool, template: Path

@@ -32,6 +32,7 @@ from reconcile.tracking.remember import RuleOutcome
 from reconcile.tracking.renaming import Renaming, rename
 from rules.values import Type, Value
 from tests.support import chance
+from tests.support.chance import examples
 from tests.support.cli import Project
 from tests.support.findings import FindingsOffice, group
 from tests.support.runs import Command
@@ -438,7 +439,7 @@ READINGS: Mapping[Type, Callable[[int], Value]] = {
 }
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     numbers=st.lists(st.integers(-(10**6), 10**6), unique=True, min_size=4, max_size=16),
     types=st.lists(st.sampled_from(sorted(READINGS, key=lambda kind: kind.value)), min_size=2, max_size=4),

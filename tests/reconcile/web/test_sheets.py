@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from reconcile.web.console import review, sheets
 from reconcile.web.multipart import parts_of
+from tests.support.chance import examples
 from tests.support.web import PII, Browser, Page, Site, cheap_hashes, site_of
 from tests.support.world import DELETE, Kept, World
 
@@ -188,7 +189,7 @@ def test_more_than_the_console_carries_is_for_the_command_line(site: Site, monke
     assert set(site.world.findings().values()) == {"awaiting_approval"}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(content=st.binary(max_size=300) | st.lists(st.sampled_from(list(b"\r\n-X\0\x0b\xff")), max_size=60).map(bytes))
 def test_a_file_arrives_byte_for_byte(content: bytes) -> None:
     assume(b"\r\n--boundary" not in content)

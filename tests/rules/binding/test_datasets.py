@@ -28,6 +28,7 @@ from rules.groups.group import DuplicateGroup
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import Type, Value
 from tests.rules.binding.datasets import SLOT, Case, Dataset, answer, detect, members, mistakes, rule, told
+from tests.support.chance import examples
 from tests.support.rules import Rows
 
 MAILS = ("ann@x.org", "ANN@x.org", "ann@x.org", "Ann@x.org", "É@x.org", "é@x.org", "bob@x.org", "", None)
@@ -136,7 +137,7 @@ def shuffled(case: Case, seed: int) -> Case:
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(cases(), st.integers(0, 9))
 def test_rules_over_several_datasets_find_what_plain_python_finds_in_any_order_of_records(
     case: Case, seed: int

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from rules.kinds.duplicates import Duplicates
 from rules.values import Type, Value
 from tests.rules.binding.datasets import SLOT, Dataset, detect, relations, rule
+from tests.support.chance import examples
 from tests.support.cli import Answer, Project
 from tests.support.rules import Rows
 from tests.support.shop import SERVERS, Shop, address
@@ -375,7 +376,7 @@ def people(draw: st.DrawFn, name: str) -> Dataset:
     return Dataset(name, Rows(TYPES, rows), {})
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     data=st.tuples(people("crm"), people("shop")),
     of=st.sampled_from(("crm", "shop")),

@@ -18,10 +18,11 @@ from rules.kinds.duplicates import DuplicatesRule, MaximumDistance
 from rules.models import Keep, Percent
 from rules.normalise import NORMALISERS
 from rules.values import Type
+from tests.support.chance import examples
 from tests.support.rules import Rows, databases, detect, guarded, pushdown_obstacle, pushed
 
 __all__ = ["databases"]
-EXAMPLES = int(os.environ.get("RECONCILE_EXAMPLES", "25"))
+EXAMPLES = int(os.environ.get("RECONCILE_EXAMPLES") or examples(25))
 SLOT = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
 TYPES = {
     "id": Type.INTEGER,

@@ -20,6 +20,7 @@ from rules.functions import DIALECTS, render
 from rules.functions import dialect as to_dialect
 from rules.values import Column, Schema, Type, Value, canonical
 from tests.rules.expressions.engines import ENGINES, SQL, DuckRun, Run, opened
+from tests.support.chance import examples
 
 KINDS = {
     "name": Type.TEXT, "other": Type.TEXT, "count": Type.INTEGER, "big": Type.INTEGER, "amount": Type.DECIMAL,
@@ -502,7 +503,7 @@ def _as(kind: Type, answer: Any) -> Value:
 
 @pytest.mark.slow
 def test_sql_says_the_same_for_every_record_where_it_claims_so(run: Run) -> None:
-    @settings(max_examples=40)
+    @settings(max_examples=examples(40))
     @given(st.lists(RECORDS, min_size=1, max_size=40))
     @example([("A ", "A", 1, 2**63 - 1, Decimal("0.5"), Decimal("-2.5"), 0.1, True, dt.date(2026, 3, 29), SLOT)])
     @example([(None, None, 0, 0, None, None, None, False, None, None)])
@@ -567,7 +568,7 @@ CONDITIONS = st.recursive(
 
 @pytest.mark.slow
 def test_sql_of_any_condition_says_the_same_where_it_claims_so(run: Run) -> None:
-    @settings(max_examples=60)
+    @settings(max_examples=examples(60))
     @given(st.lists(CONDITIONS, min_size=1, max_size=12), st.lists(RECORDS, min_size=1, max_size=12))
     def check(texts: list[str], rows: list[tuple[Any, ...]]) -> None:
         check_expressions(run, "always", rows, texts)
@@ -595,7 +596,7 @@ def test_sql_says_the_same_for_ascii_text_where_it_claims_so(run: Run) -> None:
     ascii_text = st.none() | st.text(st.characters(min_codepoint=1, max_codepoint=127), max_size=5)
     records = st.tuples(ascii_text, ascii_text, *(st.none() for _ in list(KINDS)[2:]))
 
-    @settings(max_examples=40)
+    @settings(max_examples=examples(40))
     @given(st.lists(records, min_size=1, max_size=40))
     def check(rows: list[tuple[Any, ...]]) -> None:
         check_expressions(run, "ascii", rows)
@@ -728,7 +729,7 @@ def test_what_is_inside_jsonb_is_the_same_in_postgresql(postgres_url: str) -> No
     with engine.begin() as connection:
         connection.execute(sa.text("create temporary table t (n int, p jsonb)"))
 
-        @settings(max_examples=40)
+        @settings(max_examples=examples(40))
         @given(st.lists(NESTED, min_size=1, max_size=8))
         @example([{"a": 1.50, "b": 1e300}, {"a": [{"b": True}]}, {"a": {"b": 12345678901234567890.12}}])
         def check(documents: list[Any]) -> None:

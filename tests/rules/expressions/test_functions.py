@@ -29,6 +29,7 @@ from rules.normalise.text import squeeze, trim
 from rules.values import Type
 from rules.values.normal_forms import INVISIBLE
 from tests.rules.expressions.engines import ENGINES, Run, opened
+from tests.support.chance import examples
 
 TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=12)
 SPACED = st.text(st.sampled_from(" \t\n\x1c\x1f\x85\xa0\u2003\u3000aAä"), max_size=8)
@@ -50,7 +51,7 @@ def test_exact_tells_case_blanks_and_accents_apart(run: Run) -> None:
 
 @pytest.mark.slow
 def test_exact_orders_by_code_point(run: Run) -> None:
-    @settings(max_examples=40)
+    @settings(max_examples=examples(40))
     @given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=60))
     def check(rows: list[tuple[str, str]]) -> None:
         less = run([Type.TEXT, Type.TEXT], rows, lambda a, b: sa.case((exact(a) < exact(b), 1), else_=0))
@@ -70,7 +71,7 @@ def test_text_functions_mean_what_python_means(run: Run) -> None:
         (lambda x: find(x, sa.literal("a")), lambda s: s.find("a") + 1),
     ]
 
-    @settings(max_examples=40)
+    @settings(max_examples=examples(40))
     @given(st.lists(TEXT | SPACED, min_size=1, max_size=60))
     def check(texts: list[str]) -> None:
         for sql, python in cases:
@@ -242,7 +243,7 @@ UNSEEN = st.text(st.sampled_from([*map(chr, BORDERS), " ", "\xa0", "a", "ä"]), 
 def test_invisible_characters_are_dropped_wherever_they_are(run: Run) -> None:
     """SQLite has no regular expressions: there the forms are for texts of ASCII."""
 
-    @settings(max_examples=15)
+    @settings(max_examples=examples(15))
     @given(st.lists(UNSEEN, min_size=1, max_size=40))
     def check(texts: list[str]) -> None:
         texts += [f"a{chr(code)}b" for code in BORDERS]

@@ -25,11 +25,12 @@ from rules.kinds.duplicates.detection import FittedDuplicates
 from rules.pairs import links
 from rules.pairs.evidence import JudgedPairs, linking_values
 from rules.values import Type, canonical_json
+from tests.support.chance import examples
 from tests.support.config import problems
 from tests.support.rules import Rows, check, databases, detect, explain, pushdown_obstacle, pushed
 
 __all__ = ["databases"]
-EXAMPLES = int(os.environ.get("RECONCILE_EXAMPLES", "25"))
+EXAMPLES = int(os.environ.get("RECONCILE_EXAMPLES") or examples(25))
 SLOT = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
 TYPES = {
     "id": Type.INTEGER,

@@ -22,6 +22,7 @@ from rules.kinds.duplicates import Duplicates, DuplicatesRule
 from rules.kinds.reconciliation import Reconciliation
 from rules.values import Type, Value
 from tests.rules.kinds.reconciliation.compared import SLOT, rule
+from tests.support.chance import examples
 from tests.support.cli import Answer, Project
 from tests.support.rules import Rows
 from tests.support.shop import LOCAL, SERVERS, Shop, address
@@ -400,7 +401,7 @@ TEXTS = st.sampled_from(("a", "B", "ä", "c ", " ", "x"))
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     values=st.lists(st.none() | TEXTS, min_size=1, max_size=7),
     mapping=st.dictionaries(TEXTS.filter(str.strip), st.none() | TEXTS, min_size=1, max_size=5),

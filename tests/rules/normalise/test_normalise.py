@@ -19,6 +19,7 @@ from rules.models import Step
 from rules.normalise import NORMALISERS, Normaliser, chain_function, chain_sql, chain_type, contact, normalise, register
 from rules.values import Type, Value
 from tests.rules.expressions.engines import ENGINES, SQL, Run, opened
+from tests.support.chance import examples
 
 UNICODE = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=12)
 SPACED = st.text(st.sampled_from(" \t\n\r\x1c\x1f\x85\xa0\u2003\u3000aA0-ä"), max_size=8)
@@ -85,7 +86,7 @@ def _utc(value: Any) -> Any:
 
 @pytest.mark.slow
 def test_sql_of_text_says_the_same_for_every_text_where_it_claims_so(run: Run) -> None:
-    @settings(max_examples=60)
+    @settings(max_examples=examples(60))
     @given(st.lists(UNICODE | SPACED | CODES, min_size=1, max_size=60))
     @example(["000", "0-00-010", "a\n", "\n0", "", " ", "ÀÉ", "İ", "ß", "\U00010400", "a ", "A ", "é'\\"])
     def check(texts: list[str]) -> None:
@@ -96,7 +97,7 @@ def test_sql_of_text_says_the_same_for_every_text_where_it_claims_so(run: Run) -
 
 @pytest.mark.slow
 def test_sql_of_text_says_the_same_for_every_ascii_text_where_it_claims_so(run: Run) -> None:
-    @settings(max_examples=60)
+    @settings(max_examples=examples(60))
     @given(st.lists(ASCII | CODES.filter(str.isascii), min_size=1, max_size=60))
     @example(["I", "inv-00123", "INV 123", "a\x7f\x1f", "  A  ", "\t0\n", "", "_", "\\", "'"])
     def check(texts: list[str]) -> None:
@@ -121,7 +122,7 @@ def test_sql_of_numbers_says_the_same_where_it_claims_so(run: Run, kind: Type) -
         numbers = st.integers(-(2**63), 2**63 - 1)
     chains = [steps(("round", n)) for n in ARGUMENTS["round"]] + [steps("abs"), steps("abs", ("round", 1))]
 
-    @settings(max_examples=40)
+    @settings(max_examples=examples(40))
     @given(st.lists(numbers, min_size=1, max_size=40))
     @example(
         [Decimal("0.5"), Decimal("-2.5000"), Decimal("1.0050"), Decimal(5)] if kind is Type.DECIMAL else [-(2**63)]
@@ -135,7 +136,7 @@ def test_sql_of_numbers_says_the_same_where_it_claims_so(run: Run, kind: Type) -
 def test_sql_of_instants_says_the_same_where_it_claims_so(run: Run) -> None:
     instants = st.integers(0, 300 * 365 * 86_400_000_000).map(lambda n: EPOCH + dt.timedelta(microseconds=n))
 
-    @settings(max_examples=30)
+    @settings(max_examples=examples(30))
     @given(st.lists(instants, min_size=1, max_size=40))
     def check(values: list[Any]) -> None:
         chains = [
@@ -149,7 +150,7 @@ def test_sql_of_instants_says_the_same_where_it_claims_so(run: Run) -> None:
 
 @pytest.mark.parametrize("run", ["duckdb", pytest.param("postgresql", marks=pytest.mark.server)], indirect=True)
 def test_sql_of_dates_says_the_same_where_it_claims_so(run: Run) -> None:
-    @settings(max_examples=30)
+    @settings(max_examples=examples(30))
     @given(st.lists(st.dates(), min_size=1, max_size=40))
     def check(values: list[Any]) -> None:
         check_chains(run, Type.DATE, [steps("year"), steps("weekday")], "always", values)

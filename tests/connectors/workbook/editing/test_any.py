@@ -51,7 +51,7 @@ def written(grid: dict[tuple[int, int], Any], *, inline: bool) -> bytes:
 
 
 @seed(SEED)
-@settings(max_examples=few(60, 3000), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=few(30, 3000), deadline=None, suppress_health_check=list(HealthCheck))
 @given(grid=GRIDS, cells=EDITS, inline=st.booleans())
 @example(grid={}, cells={(3, 3): ("s", "x"), (3, 4): None}, inline=False)
 def test_an_edit_changes_its_cells_alone_and_its_inverse_gives_the_former_bytes(
@@ -80,7 +80,7 @@ def test_an_edit_changes_its_cells_alone_and_its_inverse_gives_the_former_bytes(
 
 
 @seed(SEED)
-@settings(max_examples=few(30, 1500), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=few(15, 1500), deadline=None, suppress_health_check=list(HealthCheck))
 @given(grid=GRIDS, appended=st.lists(NEW_ROWS, min_size=1, max_size=3))
 def test_rows_are_appended_and_emptied_again_and_every_other_cell_stays(
     grid: dict[tuple[int, int], Any], appended: list[dict[int, Cell]]

@@ -66,7 +66,7 @@ def test_workbooks_that_others_made_are_edited_right_or_refused_in_a_sentence(tm
             trials.append(trial)
     print(f"{len(workbooks)} workbooks: {dict(outcomes)}")
     assert len(trials) > 0.9 * len(workbooks)
-    chosen = spread(trials, 40)
+    chosen = spread(trials, 16)
     for start in range(0, len(chosen), 20):
         compare_computed(chosen[start : start + 20], tmp_path / str(start))
 

@@ -23,6 +23,7 @@ from rules.kinds.base import DatasetFacts, DoesNotFit
 from rules.kinds.check import Check, CheckRule
 from rules.kinds.check.detection import FittedCheck, TooManyFail
 from rules.values import Type, Value, order_key
+from tests.support.chance import examples
 from tests.support.rules import Rows, databases, pushed
 
 __all__ = ["databases"]  # a fixture
@@ -133,7 +134,7 @@ drawn_rows = st.lists(st.tuples(st.sampled_from(["A", "B", None, " "]), values, 
 )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(rows=drawn_rows, condition=st.sampled_from(sorted(CONDITIONS)))
 def test_a_condition_finds_what_python_finds(rows: list[Row], condition: str) -> None:
     results = [CONDITIONS[condition](each["amount"], each["charge"]) for each in rows]
@@ -213,7 +214,7 @@ def test_previous_takes_whole_expressions_and_derived_columns() -> None:
     assert key == {"id": 3, "double": 18, "previous(double + 1)": 7, "previous(id)": 2}
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(rows=drawn_rows, data=st.data())
 def test_previous_finds_what_sorting_finds(rows: list[Row], data: st.DataObject) -> None:
     runs: dict[Value, list[Row]] = defaultdict(list)
@@ -330,7 +331,7 @@ def test_without_an_id_gaps_are_found_too() -> None:
 texts = st.from_regex(re.compile(r"(A-|B|é9x|)[0-9]{1,2}(/x|)"), fullmatch=True) | st.sampled_from([None, "", "none"])
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(numbers=st.lists(texts, max_size=12))
 def test_gaps_are_what_counting_finds(numbers: list[str | None]) -> None:
     series: dict[tuple[str, str], set[int]] = defaultdict(set)

@@ -23,6 +23,7 @@ from rules.kinds.duplicates import DuplicatesRule
 from rules.kinds.duplicates.detection import FittedDuplicates
 from rules.kinds.duplicates.reasons import because
 from rules.values import Type, Value
+from tests.support.chance import examples
 from tests.support.rules import Rows, check, detect, explain, pushdown_obstacle
 from tests.support.servers import MARIADB, POSTGRES, scratch_database
 
@@ -155,7 +156,7 @@ drawn_rows = st.lists(
 ).map(lambda drawn: [{"id": n, "sku": sku, "price": price, "at": at} for n, (sku, price, at) in enumerate(drawn)])
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(rows=drawn_rows, within=st.sampled_from([(), ("sku",), ("price",)]), minimum=st.sampled_from([2, 3]))
 def test_the_groups_are_what_sorting_and_cutting_finds(rows: list[Row], within: tuple[str, ...], minimum: int) -> None:
     by_rule = rule(consecutive={"by": "at", "within": within}, minimum=minimum)
@@ -289,7 +290,7 @@ def test_a_database_has_the_findings_of_a_file(database: str, tmp_path: Path) ->
     assert report["rules"][0]["engine"] == "embedded"
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(rows=drawn_rows)
 def test_a_table_of_sqlite_has_the_groups_that_sorting_finds(rows: list[Row], tmp_path_factory: Any) -> None:
     folder = tmp_path_factory.mktemp("shop")

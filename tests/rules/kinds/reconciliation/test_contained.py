@@ -25,6 +25,7 @@ from rules.normalise import chain_function
 from rules.values import Type, Value
 from tests.rules.kinds.reconciliation.compared import MONEY, SLOT, TYPES, Compared, mistakes, row, rule, shown
 from tests.rules.kinds.reconciliation.oracle import Answer, Case, Contained, Row, answer, balance
+from tests.support.chance import examples
 from tests.support.rules import databases, pushed_together
 
 __all__ = ["databases"]
@@ -536,7 +537,7 @@ def found(detection: Detection) -> Answer:
 
 
 @pytest.mark.slow
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(50), deadline=None, suppress_health_check=list(HealthCheck))
 @given(rules(), st.integers(0, 2**32))
 def test_the_answer_is_that_of_the_oracle_in_any_order(drawn: tuple[str, Case, int], seed: int) -> None:
     text, case, side = drawn

@@ -17,6 +17,7 @@ from tests.rules.kinds.reconciliation import test_contained as test_reconciliati
 from tests.rules.kinds.reconciliation.compared import MONEY, TYPES, Compared
 from tests.rules.kinds.reconciliation.oracle import Case, Row, answer, balance
 from tests.rules.kinds.reconciliation.test_oracle import datasets, found, rules, seeds
+from tests.support.chance import examples
 
 pytestmark = pytest.mark.slow
 
@@ -94,21 +95,21 @@ def compared(case: Case, left: Sequence[Row], right: Sequence[Row]) -> Compared:
     return Compared(left, right, types=types, money=MONEY if case.money else None, timezones=case.zones)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(grouped(), seeds)
 def test_the_answer_is_that_of_the_oracle_in_any_order(rule: tuple[str, Case], seed: int) -> None:
     text, case = rule
     assert_agrees(text, case, *documents(seed))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(contained(), seeds)
 def test_keys_that_contain_a_value_have_groups_too(drawn: tuple[str, Case, int], seed: int) -> None:
     text, case, side = drawn
     assert_agrees(text, case, *texts(seed, side))
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
 @given(grouped(), seeds)
 def test_it_does_not_depend_on_the_parts_in_which_keys_are_matched(rule: tuple[str, Case], seed: int) -> None:
     text, case = rule

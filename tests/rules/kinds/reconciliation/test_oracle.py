@@ -19,6 +19,7 @@ from rules.kinds.reconciliation import assigning, matching
 from rules.values import Type
 from tests.rules.kinds.reconciliation.compared import MONEY, SLOT, TYPES, Compared
 from tests.rules.kinds.reconciliation.oracle import Answer, Case, Row, answer, balance
+from tests.support.chance import examples
 from tests.support.rules import databases, pushed_together
 
 pytestmark = pytest.mark.slow
@@ -205,7 +206,7 @@ def found(detection: Detection) -> Answer:
     return given
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(50), deadline=None, suppress_health_check=list(HealthCheck))
 @given(rules(), seeds)
 def test_the_answer_is_that_of_the_oracle_in_any_order(rule: tuple[str, Case], seed: int) -> None:
     text, case = rule
@@ -229,7 +230,7 @@ def test_the_answer_is_that_of_the_oracle_in_any_order(rule: tuple[str, Case], s
         assert line.explained == sum(line.by_form.values())
 
 
-@settings(max_examples=16, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(16), deadline=None, suppress_health_check=list(HealthCheck))
 @given(seeds, st.sampled_from([None, "0.01", "5"]), st.booleans(), st.booleans())
 def test_totals_are_those_of_the_oracle(seed: int, by: str | None, money: bool, by_currency: bool) -> None:
     left, right = datasets(seed)
@@ -258,7 +259,7 @@ def in_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("in_small_parts")
-@settings(max_examples=16, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(16), deadline=None, suppress_health_check=list(HealthCheck))
 @given(rules(), seeds)
 def test_it_does_not_depend_on_the_parts_in_which_keys_are_matched(
     tmp_path_factory: pytest.TempPathFactory, rule: tuple[str, Case], seed: int
@@ -274,7 +275,7 @@ def test_it_does_not_depend_on_the_parts_in_which_keys_are_matched(
 
 @pytest.mark.server
 @pytest.mark.parametrize("database", ["postgresql", "mariadb"])
-@settings(max_examples=14, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(14), deadline=None, suppress_health_check=list(HealthCheck))
 @given(rules(["one_to_one"]), seeds, st.sampled_from([KEY, "key: [ref]\n", "key: [{ref: [trim]}, amount]\n"]))
 def test_a_database_that_settles_keys_gives_the_same_answer(
     databases: dict[str, sa.Engine], database: str, rule: tuple[str, Case], seed: int, key_setting: str
@@ -298,7 +299,7 @@ CLOSE = "tolerance: {amount: {left: amount, right: amount, by: 1.5}}\n"
 
 
 @pytest.mark.parametrize("tolerance", ["", CLOSE, f"{CLOSE}prefer: [status]\n"])
-@settings(max_examples=14, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(14), deadline=None, suppress_health_check=list(HealthCheck))
 @given(seeds, st.sampled_from(["key: [ref]\n", KEY]), st.booleans())
 def test_sqlite_settles_keys_of_texts_and_integers(
     databases: dict[str, sa.Engine], tolerance: str, seed: int, key_setting: str, money: bool
