@@ -30,7 +30,7 @@ from tests.product.chaos.soak import JOBS, Chaos, Fleet, Hook, Json, Soaked, Wat
 from tests.support.serve import slots, until
 from tests.support.servers import POSTGRES, scratch_database
 
-SECONDS = float(os.environ.get("RECONCILE_SOAK_SECONDS") or 40)
+SECONDS = float(os.environ.get("RECONCILE_SOAK_SECONDS") or 60)
 SEED = int(os.environ.get("RECONCILE_SEED") or random.randrange(10**6))
 OPEN = ("due", "running")
 
