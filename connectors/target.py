@@ -78,12 +78,14 @@ class Image:
 class Violation:
     """A rule of its table that a row violates already, so that the row could not be restored after a change.
 
-    `rule` names it, without values. Not `is_certain`: this user cannot tell.
+    `rule` names it, without values. Not `is_certain`: this user cannot tell. `sentence` says it in a target that has no
+    rules, but cannot write back each value.
     """
 
     row: RowName
     rule: str
     is_certain: bool = True
+    sentence: str = ""
 
 
 @dataclass(frozen=True)

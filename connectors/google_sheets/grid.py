@@ -90,7 +90,15 @@ def cell_of(cell: Mapping[str, Any]) -> Cell:
     """The cell of a target, by which two states of a row are compared exactly."""
     result = result_of(cell)
     formula = (cell.get("userEnteredValue") or {}).get("formulaValue")
-    return result if formula is None else (FORMULA, json.dumps([formula, result]))
+    return (FORMULA, json.dumps([formula, result])) if formula is not None or is_computed(cell) else result
+
+
+def is_computed(cell: Mapping[str, Any]) -> bool:
+    """Return True for a cell that nobody filled: a formula or a pivot table in another cell gives it its value.
+
+    To write into it would break that formula, and so every cell that shows a part of its result.
+    """
+    return bool(cell.get("effectiveValue")) and not cell.get("userEnteredValue")
 
 
 def result_of(cell: Mapping[str, Any]) -> Cell:

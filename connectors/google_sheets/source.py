@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from connectors.google_sheets.cleaning.target import SheetsTarget
+    from connectors.target import Change, RowName
     from connectors.workbook.sheet import Sheet
 
 HOLDS = 5.0
@@ -136,6 +137,10 @@ class GoogleSheetsSource(GoogleSheetsConnector, Changing["SheetsTarget"]):
             raise ReadStopped(self.name)
         self._read[key] = begun, zoned, sheet
         return zoned, sheet
+
+    def impossible(self, dataset: GoogleSheetsDataset, changes: Sequence[Change]) -> dict[RowName, str]:
+        """See connectors.target.Foreseeing."""
+        return self._target.impossible(dataset, changes)
 
     def _new_target(self) -> SheetsTarget:
         from connectors.google_sheets.cleaning.target import SheetsTarget  # noqa: PLC0415 - only cleaning needs it

@@ -36,14 +36,19 @@ _DAY_ZERO = dt.datetime(1899, 12, 30)  # noqa: DTZ001 - cells have no zone
 _MASKS = {
     "": {"spreadsheetId", "properties", "sheets", "developerMetadata"},
     "properties": {"title", "locale", "timeZone"},
-    "sheets": {"properties", "data", "merges", "protectedRanges"},
+    "sheets": {"properties", "data", "merges", "protectedRanges", "tables"},
+    "sheets.tables": {"tableId", "name", "range", "columnProperties"},
+    "sheets.tables.columnProperties": {"columnIndex", "columnName", "columnType", "dataValidationRule"},
     "sheets.properties": {"sheetId", "title", "index", "hidden", "sheetType", "gridProperties"},
     "sheets.properties.gridProperties": {"rowCount", "columnCount"},
     "sheets.data": {"startRow", "startColumn", "rowData"},
     "sheets.data.rowData": {"values"},
     "sheets.data.rowData.values": {
-        *("userEnteredValue", "effectiveValue", "formattedValue", "effectiveFormat", "dataValidation")
+        *("userEnteredValue", "effectiveValue", "formattedValue", "effectiveFormat", "dataValidation", "hyperlink"),
+        *("textFormatRuns", "chipRuns"),
     },
+    "sheets.data.rowData.values.textFormatRuns": {"startIndex", "format"},
+    "sheets.data.rowData.values.chipRuns": {"startIndex", "chip"},
     "sheets.data.rowData.values.effectiveFormat": {"numberFormat"},
     "sheets.data.rowData.values.effectiveFormat.numberFormat": {"type", "pattern"},
     "sheets.data.rowData.values.dataValidation": {"condition", "strict"},
@@ -101,7 +106,22 @@ class Formatted:
     shown: str
 
 
-Value = str | float | bool | Date | Formula | Error | Formatted | None
+@dataclass(frozen=True)
+class Spilled:
+    """A part of the result of a formula, or of a pivot table, in another cell: nothing was entered here."""
+
+    result: Any
+
+
+@dataclass(frozen=True)
+class Rich:
+    """A text with facts that are lost when it is replaced: a link, formats of its parts, smart chips."""
+
+    text: str
+    facts: Mapping[str, Any]
+
+
+Value = str | float | bool | Date | Formula | Error | Formatted | Spilled | Rich | None
 Rows = list[list[Any]]
 
 
@@ -119,6 +139,7 @@ class FakeSheet:
     protected: list[dict[str, Any]] = field(default_factory=list)
     validation: dict[int, dict[str, Any]] = field(default_factory=dict)
     """Rules by column."""
+    tables: list[dict[str, Any]] = field(default_factory=list)
 
     def get(self, row: int, column: int) -> Value:
         cells = self.rows[row] if row < len(self.rows) else []
@@ -174,7 +195,7 @@ class GoogleSheets:
     def __init__(self) -> None:
         self.sheets: list[FakeSheet] = []
         self.metadata: dict[int, dict[str, Any]] = {}
-        self.timezone = "Europe/Berlin"
+        self.timezone, self.locale = "Europe/Berlin", "en_US"
         self.version = 1
         self.faults: list[Fault] = []
         self.before: Callable[[int, str], None] = lambda _number, _method: None
@@ -186,7 +207,7 @@ class GoogleSheets:
         self.lost: list[dict[str, Any]] = []
         """Writes that a fault kept from being applied."""
         self.tokens = 0
-        self.valid_token = ""
+        self.valid_tokens: set[str] = set()
         self.token_error: tuple[int, bytes] | None = None
         self.parses = True
         self.finds_empty = True
@@ -252,8 +273,9 @@ class GoogleSheets:
         if kind not in ("refresh_token", "urn:ietf:params:oauth:grant-type:jwt-bearer"):
             return 400, b'{"error": "unsupported_grant_type"}'
         self.tokens += 1
-        self.valid_token = f"{TOKEN}-{self.tokens}"
-        return 200, json.dumps({"access_token": self.valid_token, "expires_in": 3599, "token_type": "Bearer"}).encode()
+        token = f"{TOKEN}-{self.tokens}"
+        self.valid_tokens.add(token)
+        return 200, json.dumps({"access_token": token, "expires_in": 3599, "token_type": "Bearer"}).encode()
 
     def get(self, ranges: list[str], fields: str, *, grid: bool = False) -> dict[str, Any]:
         if not fields and not grid:
@@ -284,11 +306,12 @@ class GoogleSheets:
                     "data": [self._data(sheet, bounds, cells) for bounds in own or [{}]],
                     **({"merges": sheet.merges} if sheet.merges else {}),
                     **({"protectedRanges": sheet.protected} if sheet.protected else {}),
+                    **({"tables": sheet.tables} if sheet.tables else {}),
                 }
             )
         return {
             "spreadsheetId": BOOK,
-            "properties": {"title": "Book", "locale": "en_US", "timeZone": self.timezone},
+            "properties": {"title": "Book", "locale": self.locale, "timeZone": self.timezone},
             "sheets": shown,
             "developerMetadata": [copy.deepcopy(entry) for entry in self.metadata.values()],
         }
@@ -315,13 +338,15 @@ class GoogleSheets:
         cell: dict[str, Any] = {"dataValidation": rule} if rule and (not wanted or "dataValidation" in wanted) else {}
         if value is None:
             return cell
-        effective = value.result if isinstance(value, Formula) else value
+        effective = value.result if isinstance(value, (Formula, Spilled)) else value
         cell["effectiveValue"] = extended(effective)
         if isinstance(effective, Date):
             cell["effectiveFormat"] = {"numberFormat": {"type": effective.kind, "pattern": "yyyy-mm-dd"}}
         elif isinstance(effective, Formatted):
             cell["effectiveFormat"] = {"numberFormat": {"type": "NUMBER", "pattern": "#,##0.00"}}
-        if not wanted or "userEnteredValue" in wanted:
+        if isinstance(value, Rich):
+            cell |= {name: fact for name, fact in value.facts.items() if not wanted or name in wanted}
+        if not isinstance(value, Spilled) and (not wanted or "userEnteredValue" in wanted):
             is_formula = isinstance(value, Formula)
             cell["userEnteredValue"] = {"formulaValue": value.text} if is_formula else cell["effectiveValue"]  # type: ignore[union-attr]
         if not wanted or "formattedValue" in wanted:
@@ -458,7 +483,8 @@ class GoogleSheets:
         for row, to_row in zip(rows, to_rows, strict=True):
             for column, to_column in zip(columns, to_columns, strict=True):
                 value = sheet.get(row, column)
-                value = value.result if isinstance(value, Formula) else value
+                value = value.result if isinstance(value, (Formula, Spilled)) else value
+                value = value.text if isinstance(value, Rich) else value
                 value = value.days if isinstance(value, Date) else value
                 target.put(to_row, to_column, value.number if isinstance(value, Formatted) else value)
 
@@ -506,6 +532,8 @@ class GoogleSheets:
             return text.upper() == "TRUE"
         if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
             return Date(text)
+        if match := re.fullmatch(r"(\d\d?) May", text):
+            return Date(f"{dt.datetime.now(dt.UTC).year}-05-{int(match[1]):02}")
         if re.fullmatch(r"-?[\d,]*\.?\d+(e\d+)?", text):
             return float(text.replace(",", ""))
         return text
@@ -534,6 +562,8 @@ def extended(value: Any) -> dict[str, Any]:
         return {"numberValue": value.days}
     if isinstance(value, Formatted):
         return {"numberValue": value.number}
+    if isinstance(value, Rich):
+        return {"stringValue": value.text}
     if isinstance(value, Error):
         return {"errorValue": {"type": value.kind, "message": "secret"}}
     return {"numberValue": value} if isinstance(value, (int, float)) else {"stringValue": value}
@@ -556,8 +586,10 @@ def entered_value(value: Mapping[str, Any] | None) -> Value:
 
 def shown(value: Value) -> str:
     """The text of a cell as a person sees it."""
-    if isinstance(value, Formula):
+    if isinstance(value, (Formula, Spilled)):
         return shown(value.result)
+    if isinstance(value, Rich):
+        return value.text
     if isinstance(value, Formatted):
         return value.shown
     if isinstance(value, Date):
@@ -688,7 +720,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _new_document(self, method: str, path: str, query: dict[str, list[str]], body: bytes) -> tuple[int, bytes]:
         fake = self.fake
-        if self.headers.get("Authorization") != f"Bearer {fake.valid_token}":
+        if (self.headers.get("Authorization") or "").removeprefix("Bearer ") not in fake.valid_tokens:
             return 401, error(401, "UNAUTHENTICATED")
         try:
             if method == "GET" and path == f"/v4/spreadsheets/{BOOK}":

@@ -20,10 +20,14 @@ from connectors.workbook.blocks import ErrorCell
 from connectors.workbook.cells import TextForm, text_of
 from connectors.workbook.sheet import Sheet
 
-_CELL = "userEnteredValue,effectiveValue,formattedValue,effectiveFormat.numberFormat.type,dataValidation"
+_CELL = (
+    "userEnteredValue,effectiveValue,formattedValue,effectiveFormat.numberFormat.type,dataValidation,"
+    "hyperlink,textFormatRuns.startIndex,chipRuns.chip"
+)
+_TABLES = "tables(range,columnProperties(columnIndex,columnType,dataValidationRule))"
 _FIELDS = (
-    f"properties.timeZone,developerMetadata(metadataId),"
-    f"sheets({reading.FACTS},merges,protectedRanges,data.rowData.values({_CELL}))"
+    f"properties(timeZone,locale),developerMetadata(metadataId),"
+    f"sheets({reading.FACTS},merges,protectedRanges,{_TABLES},data.rowData.values({_CELL}))"
 )
 Grid = list[list[Mapping[str, Any]]]
 Key = tuple[tuple[str, Cell], ...]
@@ -42,6 +46,9 @@ class BookTable:
     rows: tuple[int, ...]
     merges: Sequence[Mapping[str, int]] = ()
     protected: Sequence[Mapping[str, Any]] = ()
+    typed_tables: Sequence[Mapping[str, Any]] = ()
+    """Google's tables in the sheet, whose columns may have types."""
+    locale: str = ""
     _by_key: dict[tuple[str, ...], dict[tuple[Cell, ...], list[int]]] = field(default_factory=dict)
 
     def cell(self, row: int, column: int) -> Mapping[str, Any]:
@@ -104,6 +111,7 @@ def read(
         return Book("UTC", sheets, {}, None, {})
     answer = api.spreadsheet([*ranges, ("fields", _FIELDS)])
     timezone = str(answer.get("properties", {}).get("timeZone", "UTC"))
+    locale = str(answer.get("properties", {}).get("locale", ""))
     tables: dict[str, BookTable] = {}
     ledger: Ledger | None = None
     grids: dict[int, Grid] = {}
@@ -113,7 +121,7 @@ def read(
         if facts.id == LEDGER_ID:
             ledger = Ledger.read(source, facts, grid, metadata_of(answer))
         elif facts.title in datasets:
-            tables[facts.title] = _table(source, datasets[facts.title], timezone, sheet, place())
+            tables[facts.title] = _table(source, datasets[facts.title], (timezone, locale), sheet, place())
     missing = next((title for title in datasets if title not in tables), None)
     if missing is not None:
         raise DatasetMissing(source, f"sheet {missing}", [sheet.title for sheet in sheets if not sheet.hidden])
@@ -125,8 +133,10 @@ def is_ours(sheet: SheetFacts) -> bool:
 
 
 def _table(
-    source: str, dataset: GoogleSheetsDataset, timezone: str, content: Mapping[str, Any], target: Path
+    source: str, dataset: GoogleSheetsDataset, where: tuple[str, str], content: Mapping[str, Any], target: Path
 ) -> BookTable:
+    """The table of a sheet; `where` are the time zone and the locale of the spreadsheet."""
+    timezone, locale = where
     facts, grid = facts_of(content), rows_of(content)
     zoned = dataset if "timezone" in dataset.model_fields_set else dataset.model_copy(update={"timezone": timezone})
     sheet = reading.typed_rows(source, zoned, facts.title, grid, target)
@@ -145,6 +155,8 @@ def _table(
         tuple(rows),
         content.get("merges", ()),
         content.get("protectedRanges", ()),
+        content.get("tables", ()),
+        locale,
     )
 
 

@@ -14,8 +14,9 @@ from connectors.errors import ColumnMissing
 from connectors.google_sheets import reading
 from connectors.google_sheets.cleaning import book as books
 from connectors.google_sheets.cleaning import ledger as ledgers
+from connectors.google_sheets.cleaning import replacing
 from connectors.google_sheets.cleaning.book import Book, BookTable
-from connectors.google_sheets.cleaning.ledger import Ledger
+from connectors.google_sheets.cleaning.ledger import Ledger, Skills
 from connectors.google_sheets.cleaning.transaction import UNDELETABLE, SheetsWork, violations
 from connectors.google_sheets.cleaning.writing import Overtaken, Writer
 from connectors.google_sheets.client import Api, WriteLost
@@ -109,6 +110,14 @@ class SheetsTarget:
             places[identifier] = place
         found = [places.get(_typed(identifier)) if None not in identifier else None for identifier in ids]
         return [None if place is None else _row(content, key, place, by_place[place]) for place in found]
+
+    def impossible(self, dataset: GoogleSheetsDataset, changes: Sequence[Change]) -> dict[RowName, str]:
+        """See connectors.target.Foreseeing."""
+        title = self.table(dataset)
+        book = self.book([title])
+        table, skills = book.tables[title], None if book.ledger is None else book.ledger.skills
+        reasons = ((change.row, _reason(table, change, skills)) for change in changes if change.row.table == title)
+        return {row: reason for row, reason in reasons if reason is not None}
 
     def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]]) -> list[Row]:
         del reference, to
@@ -221,6 +230,24 @@ def _protection(table: BookTable) -> str | None:
         is_whole = not {"startRowIndex", "startColumnIndex"} & set(area) and not protection.get("unprotectedRanges")
         if is_whole and not protection.get("warningOnly") and not protection.get("requestingUserCanEdit"):
             return f"Sheet {table.facts.title!r} is protected, and the account of the source may not edit it"
+    return None
+
+
+def _reason(table: BookTable, change: Change, skills: Skills | None) -> str | None:
+    """The reason, without its full stop, why a change cannot be made; None if it can, or if its row changed since."""
+    places = table.places(change.row.key)
+    if len(places) != 1:
+        return None
+    for name, cell in (change.after or {}).items():
+        if name not in table.columns or cell == (change.before or {}).get(name):
+            continue
+        try:
+            replacing.fitted(table, places[0], table.columns[name], cell, skills)
+        except replacing.Unwritable as problem:
+            return (
+                f"A cell of column {name!r} in sheet {table.facts.title!r} cannot be replaced: {problem}. Change it by "
+                "hand, or choose another value or column"
+            )
     return None
 
 

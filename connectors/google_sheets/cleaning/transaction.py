@@ -152,11 +152,7 @@ class SheetsWork:
             locked.writes[name] = new
 
     def _fitted(self, locked: _LockedRow, column: int, cell: Cell) -> Cell:
-        new = replacing.expected(cell)
-        now = replacing.replaceable(locked.table, locked.place, column)
-        replacing.must_be_possible(self._ledger(()).skills, now, new)
-        replacing.must_be_valid(locked.table, locked.place, column, new)
-        return new
+        return replacing.fitted(locked.table, locked.place, column, cell, self._ledger(()).skills)
 
     def witness(self, changes: Sequence[Change], *, related: Sequence[str] = (), triggers: bool = False) -> SheetsWork:
         del changes, related, triggers
@@ -387,7 +383,11 @@ UNDELETABLE = (
 def violations(changes: Sequence[Change]) -> list[Violation]:
     """The changes whose cells could not be put back exactly."""
     return [
-        Violation(change.row, f"what can be written back into column {name} ({reason})")
+        Violation(
+            change.row,
+            name,
+            sentence=f"Column `{name}` of `{change.row.table}` holds what could not be written back: {reason}.",
+        )
         for change in changes
         if change.before is not None and change.after
         for name in change.after

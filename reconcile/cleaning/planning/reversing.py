@@ -88,6 +88,8 @@ def _judged(plan: Plan, by_row: Mapping[RowName, Sequence[Violation]]) -> Plan:
 
 def violation_in_words(violation: Violation) -> str:
     """Return why a row cannot, or may not, be restored, as a sentence."""
+    if violation.sentence:
+        return violation.sentence
     table, rule = violation.row.table, listed([violation.rule])
     if violation.is_certain:
         return f"A row of `{table}` already violates {rule}, so the database would refuse to restore it."

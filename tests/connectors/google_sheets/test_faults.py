@@ -69,7 +69,7 @@ def strike(fake: GoogleSheets, name: str, skip: int, method: str) -> None:
     fault = replace(FAULTS[name], skip=skip, only=method)
     if fault.name == "token":
         fake.token_error = 503, b"{}"
-        fake.valid_token = "expired"
+        fake.valid_tokens.clear()
     else:
         fake.faults = [fault]
 

@@ -218,7 +218,7 @@ def test_a_token_that_expires_is_renewed_once(fake: GoogleSheets) -> None:
     sheets = source(fake)
     assert len(records(sheets)) == 2
 
-    fake.valid_token = "another"
+    fake.valid_tokens.clear()
     sheets.close()
 
     assert len(records(sheets)) == 2
@@ -230,7 +230,7 @@ def test_a_refresh_token_gives_access_too(fake: GoogleSheets) -> None:
     assert len(records(sheets)) == 2
 
     fake.token_error = 400, b'{"error": "invalid_grant"}'
-    fake.valid_token = "another"
+    fake.valid_tokens.clear()
 
     with pytest.raises(ConnectorError, match="gave no token"):
         sheets.content(GoogleSheetsDataset(), lambda _: None)

@@ -15,6 +15,7 @@ from tests.support.google_sheets import (
     REFRESH_TOKEN,
     TOKEN,
     Fault,
+    Formula,
     GoogleSheets,
     error,
     google_sheets,
@@ -105,6 +106,27 @@ def test_rows_are_not_deleted_and_the_reason_is_told(tmp_path: Path, fake: Googl
     assert "Use `action: set`" in told.said
     office.command("run", "nightly")
     assert rows(fake) == ROWS
+
+
+def test_nobody_is_asked_about_a_cell_that_cannot_be_replaced(tmp_path: Path, fake: GoogleSheets) -> None:
+    fake.edit("People", 2, 3, Formula("=1+1", 2.0))
+    office = world(tmp_path / "w", fake, twins=MARK).write()
+
+    told = office.command("run", "nightly").said
+
+    assert "1 not planned: A cell of column 'status' in sheet 'People' cannot be replaced: it holds a formula." in told
+    assert office.plans() == []
+
+
+def test_a_plan_says_in_its_own_words_what_cannot_be_put_back(tmp_path: Path, fake: GoogleSheets) -> None:
+    fake.edit("People", 2, 3, "007")
+    office = world(tmp_path / "w", fake, twins=MARK)
+    office.run()
+
+    [plan] = office.plans()
+
+    assert plan.content.reversible == "no"
+    assert plan.content.why[0].startswith("Column `status` of `People` holds what could not be written back: ")
 
 
 def test_an_edit_after_the_approval_is_kept(tmp_path: Path, fake: GoogleSheets) -> None:

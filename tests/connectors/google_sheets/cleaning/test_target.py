@@ -9,7 +9,7 @@ import pytest
 from connectors.google_sheets.cleaning.ledger import LEDGER
 from connectors.google_sheets.connector import GoogleSheetsDataset
 from connectors.target import Change, ReceiptStands, RowName, RowsDiffer, TargetError, TargetRefused, TransactionOutcome
-from tests.support.google_sheets import Date, Error, Formatted, Formula, google_sheets
+from tests.support.google_sheets import Date, Error, Formatted, Formula, Rich, Spilled, google_sheets
 from tests.support.sheets_target import ROWS, SECONDS, STORE, TITLE, SheetTarget
 
 
@@ -93,10 +93,20 @@ UNWRITABLE: dict[str, tuple[Any, str, str]] = {
     "a check box": (True, "x", "a check box"),
     "an error": (Error("N_A"), "x", "an error"),
     "a number shown otherwise": (Formatted(1000.0, "1,000.00"), "x", "another form"),
+    "a part of a formula's result": (Spilled("new"), "x", "a formula or a pivot table in another cell"),
+    "an empty part of a formula's result": (Spilled(""), "x", "a formula or a pivot table in another cell"),
+    "a smart chip": (Rich("Ann", {"chipRuns": [{"chip": {"personProperties": {}}}]}), "x", "a smart chip"),
+    "a link": (Rich("Ann", {"hyperlink": "https://crm.example/7"}), "x", "a link"),
+    "formats of parts": (Rich("Ann", {"textFormatRuns": [{}, {"startIndex": 1}]}), "x", "parts have their own format"),
     "a text that may become a formula": ("new", "=A1", "something else"),
     "a text that may become a number": ("new", "007", "as a number"),
     "a text that may become a date": ("new", "2026-03-01", "a date"),
     "a text that may become a check box": ("new", "true", "a check box"),
+    "a text that may become a check box elsewhere": ("new", "Wahr", "a check box"),
+    **{f"a text that may become a date: {t}": ("new", t, "a date") for t in ("5 May", "Mar-26", "1 de mayo", "3月1日")},
+    **{f"a text that may become a time: {t}": ("new", t, "a time") for t in ("10am", "3 p.m.", "10h30")},
+    **{f"a text that may become a number: {t}": ("new", t, "a number") for t in ("1e5", "12E-3", "5 EUR", "kr 10")},
+    "a text that may become an error": ("new", "#N/A", "an error"),
 }
 
 
@@ -114,6 +124,66 @@ def test_a_cell_that_cannot_be_replaced_exactly_is_refused_before_anything_is_se
     assert error.outcome is TransactionOutcome.TERMINAL
     assert expected in str(error)
     assert len(sheet.fake.batches) == batches
+
+
+@pytest.mark.parametrize("text", ["A-1", "SO-12", "merged into 1", "phone 5", "May", "Q1 2026", "#vip 1", "5 plates"])
+def test_a_text_that_stays_a_text_everywhere_is_written(sheet: SheetTarget, text: str) -> None:
+    sheet.make(sheet.changes({"A-1": {"status": text}}))
+
+    assert sheet.record("A-1")["status"] == text
+
+
+@pytest.mark.parametrize("link", ["mailto:ann@x.org", "http://Ann@x.org/"])
+def test_a_link_that_google_makes_of_the_text_itself_is_no_obstacle(sheet: SheetTarget, link: str) -> None:
+    sheet.fake.edit(TITLE, 1, 2, Rich("ann@x.org", {"hyperlink": link}))
+
+    sheet.make(sheet.changes({"A-1": {"status": "dup"}}))
+
+    assert sheet.record("A-1")["status"] == "dup"
+
+
+def test_a_fraction_is_written_only_in_a_locale_with_a_point(sheet: SheetTarget) -> None:
+    sheet.make(sheet.changes({"A-1": {"score": "1.5"}}))
+    assert sheet.record("A-1")["score"] == 1.5
+
+    sheet.fake.locale = "de_DE"
+
+    assert "decimal mark" in str(failure(lambda: sheet.make(sheet.changes({"A-2": {"score": "2.5"}}))))
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "is_right"),
+    [
+        ("DROPDOWN", "done", True),
+        ("DROPDOWN", "dup", False),
+        ("TEXT", "dup", True),
+        ("DOUBLE", "dup", False),
+        ("PEOPLE_CHIP", "dup", False),
+    ],
+)
+def test_a_column_of_a_table_gets_only_values_of_its_type(
+    sheet: SheetTarget, kind: str, text: str, is_right: bool
+) -> None:
+    rule = {"condition": {"type": "ONE_OF_LIST", "values": [{"userEnteredValue": "done"}]}}
+    area = {"sheetId": 0, "startRowIndex": 0, "endRowIndex": 5, "startColumnIndex": 1, "endColumnIndex": 4}
+    column = {"columnIndex": 1, "columnName": "status", "columnType": kind}
+    column |= {"dataValidationRule": rule} if kind == "DROPDOWN" else {}
+    sheet.sheet.tables = [{"tableId": "t1", "range": area, "columnProperties": [{"columnName": "name"}, column]}]
+
+    if is_right:
+        sheet.make(sheet.changes({"A-1": {"status": text}}))
+    else:
+        assert "has a type in a table" in str(failure(lambda: sheet.make(sheet.changes({"A-1": {"status": text}}))))
+
+
+def test_what_cannot_be_replaced_is_told_when_it_is_planned(sheet: SheetTarget) -> None:
+    sheet.fake.edit(TITLE, 1, 2, Formula("=1+1", 2.0))
+    changes = sheet.changes({"A-1": {"status": "dup"}, "A-3": {"status": "dup"}})
+
+    reasons = sheet.target.impossible(sheet.dataset, changes)
+
+    assert list(reasons) == [changes[0].row]
+    assert "'status' in sheet 'Customers' cannot be replaced: it holds a formula" in reasons[changes[0].row]
 
 
 def test_merged_protected_and_validated_cells_are_refused(sheet: SheetTarget) -> None:
@@ -158,7 +228,10 @@ def test_a_former_value_that_cannot_be_written_back_is_told_before(sheet: SheetT
     sheet.fake.edit(TITLE, 3, 2, "new")
     changes = sheet.changes({"A-1": {"status": "dup"}, "A-3": {"status": "dup"}})
 
-    assert [item.row for item in sheet.target.violations(changes)] == [changes[0].row]
+    [told] = sheet.target.violations(changes)
+
+    assert told.row == changes[0].row
+    assert told.sentence.startswith("Column `status` of `Customers` holds what could not be written back: ")
 
 
 def test_a_value_that_google_reads_as_something_else_is_taken_back(sheet: SheetTarget) -> None:
