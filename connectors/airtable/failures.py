@@ -142,4 +142,6 @@ def _remedy(failure: Failure) -> str:
         return "add the option to the field at Airtable, or choose an existing one"
     if failure.kind in GONE:
         return "a record was deleted meanwhile"
+    if failure.kind.startswith("TOO_MANY_WEBHOOKS"):
+        return "a base has at most 10 webhooks: delete one that nobody uses"
     return "check the dataset and the table at Airtable"

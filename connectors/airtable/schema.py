@@ -29,7 +29,6 @@ COMPUTED = frozenset(
 """Types of fields that Airtable writes itself."""
 WRITABLE = TEXTS | DECIMALS | {"rating", "checkbox", "date", "dateTime", "singleSelect", "multipleSelects"}
 WRITABLE |= {"multipleRecordLinks"}
-_LINES = frozenset({"multilineText", "richText"})
 
 
 class SchemaUnknown(ConnectorError):
@@ -176,7 +175,7 @@ def _table(described: Mapping[str, Any]) -> AirtableTable:
     fields = [
         AirtableField(item["id"], item["name"], item["type"], item.get("options") or {}) for item in described["fields"]
     ]
-    notes = next((item for item in fields if item.name == NOTES and item.kind in _LINES), None)
+    notes = next((item for item in fields if item.name == NOTES and item.kind == "multilineText"), None)
     kept = tuple(item for item in fields if item is not notes)
     return AirtableTable(described["id"], described["name"], _named(kept, {}), notes)
 

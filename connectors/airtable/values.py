@@ -127,6 +127,8 @@ def _text(field: AirtableField, value: Any) -> str | None:
         value = _person(value)
     elif isinstance(value, list):
         return _list(value)
+    if kind == "richText" and isinstance(value, str):
+        value = value.rstrip("\n")  # Airtable adds the last line end to each rich text
     if value is None or isinstance(value, str):
         return value or None
     return _json(value)
@@ -167,6 +169,8 @@ def plain(field: AirtableField, value: Any) -> Any:
     """A value as plain JSON, the same from a list of records and from a list of changes; None for an empty cell."""
     if value is None or value in ("", []) or value is False:
         return None
+    if field.kind == "richText" and isinstance(value, str):
+        return value.rstrip("\n") or None
     if isinstance(value, list):
         return [_plain_element(field.kind, item) for item in value]
     if field.kind == "singleSelect" and isinstance(value, dict):
@@ -228,8 +232,8 @@ def _number(field: AirtableField, text: str) -> int | float:
     value: int | float = int(number) if whole else float(number)
     if not number.is_finite() or (whole and abs(number) > _EXACT) or (not whole and Decimal(repr(value)) != number):
         raise Unwritable("Airtable holds no number with so many digits")
-    if field.kind == "rating" and not whole:
-        raise Unwritable("a rating is a whole number")
+    if field.kind in ("rating", "number") and not whole and not field.places:
+        raise Unwritable("the field holds whole numbers")
     return value
 
 

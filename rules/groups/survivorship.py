@@ -7,6 +7,7 @@ Records come keeper first, then as `keep` orders them: that order breaks ties. N
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -288,17 +289,33 @@ def _preference(record: FieldSource, strategy: Strategy) -> tuple[bool, int]:
 
 
 def _united(records: Sequence[FieldSource], name: str, separator: str) -> Chosen:
-    """Join all parts of all records, trimmed, each once: the keeper's first, in their order."""
+    """Join all parts of all records, trimmed, each once: the keeper's first, in their order. Lists in JSON, as those of
+    Airtable, stay one."""
+    texts = [None if record.values[name] is None else str(record.values[name]) for record in records]
+    lists = [[] if text is None else _list_in_json(text) for text in texts]
     mark = separator.strip() or separator
     origin_of_part: dict[str, int] = {}
     of_keeper: set[str] = set()
-    for n, record in enumerate(records):
-        value = record.values[name]
-        for part in map(str.strip, str(value).split(mark) if value is not None else ()):
-            if part:
-                origin_of_part.setdefault(part, n)
-                of_keeper |= {part} if n == 0 else set()
+    for n, (text, items) in enumerate(zip(texts, lists, strict=True)):
+        parts = map(str.strip, (text or "").split(mark)) if None in lists else items or ()
+        for part in filter(None, parts):
+            origin_of_part.setdefault(part, n)
+            of_keeper |= {part} if n == 0 else set()
     if not origin_of_part.keys() - of_keeper:
         return Chosen((name,), (0,))
     origins = tuple(sorted(set(origin_of_part.values())))
-    return Chosen((name,), origins, separator.join(origin_of_part))
+    united = separator.join(origin_of_part)
+    if None not in lists:
+        united = json.dumps(list(origin_of_part), ensure_ascii=False, separators=(",", ":"))
+    return Chosen((name,), origins, united)
+
+
+def _list_in_json(text: str) -> list[str] | None:
+    """The texts of a list in JSON; None for any other text."""
+    if not text.startswith("["):
+        return None
+    try:
+        items = json.loads(text)
+    except ValueError:
+        return None
+    return items if isinstance(items, list) and all(isinstance(item, str) for item in items) else None

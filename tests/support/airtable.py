@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -157,6 +157,11 @@ class FakeAirtable:
             if key in table.records:
                 self.update(table, {key: {table.field_named(name)["id"]: value for name, value in cells.items()}})
 
+    def expire(self) -> None:
+        """A week passes in which nobody reads the lists of changes."""
+        for hook in self.hooks.values():
+            hook["expirationTime"] = _now(-timedelta(minutes=1))
+
     def remove(self, table: FakeTable, key: str) -> None:
         with self.lock:
             if table.records.pop(key, None) is not None:
@@ -171,7 +176,9 @@ class FakeAirtable:
         with self.lock:
             key = self.new_id("rec")
             stored = {table.field_named(name)["id"]: value for name, value in cells.items()}
-            table.records[key] = FakeRecord(key, _now(), {n: v for n, v in stored.items() if not _empty(v)}, _now())
+            table.records[key] = FakeRecord(
+                key, _now(), {n: _stored(table.field_named(n), v) for n, v in stored.items() if not _empty(v)}, _now()
+            )
             del source
             return key
 
@@ -185,7 +192,7 @@ class FakeAirtable:
                 if _empty(value):
                     record.cells.pop(name, None)
                 else:
-                    record.cells[name] = value
+                    record.cells[name] = _stored(table.field_named(name), value)
             names = [name for name in cells if before.get(name) != record.cells.get(name)]
             if names:
                 record.modified = _now()
@@ -224,7 +231,10 @@ class FakeAirtable:
                 "changedTablesById": {table.id: of_table},
             }
             for key, hook in self.hooks.items():
-                if hook["specification"]["options"]["filters"].get("recordChangeScope", table.id) == table.id:
+                if (
+                    hook["expirationTime"] > _now()
+                    and hook["specification"]["options"]["filters"].get("recordChangeScope", table.id) == table.id
+                ):
                     self.entries[key].append((time.monotonic() + self.lag, entry))
 
     # Answers
@@ -336,13 +346,15 @@ class FakeAirtable:
             "notificationUrl": body.get("notificationUrl"),
             "isHookEnabled": True,
             "areNotificationsEnabled": True,
+            "expirationTime": _now(timedelta(days=7)),
         }
         self.entries[key] = []
-        return {"id": key, "macSecretBase64": "c2VjcmV0", "expirationTime": "2030-01-01T00:00:00.000Z"}
+        return {"id": key, "macSecretBase64": "c2VjcmV0", "expirationTime": self.hooks[key]["expirationTime"]}
 
     def _payloads(self, key: str, query: Mapping[str, str]) -> dict[str, Any]:
         if key not in self.hooks:
             raise Refusal(404, "NOT_FOUND", "-")
+        self.hooks[key]["expirationTime"] = _now(timedelta(days=7))
         cursor = int(query.get("cursor", "1"))
         visible = [entry for at, entry in self.entries[key] if at <= time.monotonic()]
         page = visible[cursor - 1 : cursor + 49]
@@ -481,8 +493,13 @@ def _empty(value: Any) -> bool:
     return value is None or value in ("", []) or value is False
 
 
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{datetime.now(UTC).microsecond // 1000:03d}Z"
+def _stored(item: Mapping[str, Any], value: Any) -> Any:
+    """A value as Airtable keeps it: rich text always ends with a line end."""
+    return f"{value.removesuffix(chr(10))}\n" if item["type"] == "richText" else value
+
+
+def _now(later: timedelta = timedelta()) -> str:
+    return (datetime.now(UTC) + later).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _is_true(table: FakeTable, record: FakeRecord, formula: str) -> bool:

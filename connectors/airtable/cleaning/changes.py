@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from connectors.airtable import values
@@ -20,6 +21,7 @@ from connectors.target import TargetRefused
 POLLS = (0.2, 0.3, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 """Seconds between looks for an entry, which Airtable writes a moment after the change."""
 _PAGES = 40
+_LEFT = timedelta(minutes=10)
 
 
 class Forgotten(Exception):
@@ -107,10 +109,15 @@ def _place_of(hook: Mapping[str, Any]) -> Place:
 
 def _follows(hook: Mapping[str, Any], table: AirtableTable) -> bool:
     """Return True for a list of changes that is as we create it."""
-    if not hook["isHookEnabled"] or hook.get("notificationUrl"):
+    if not hook["isHookEnabled"] or hook.get("notificationUrl") or _ends_soon(hook.get("expirationTime")):
         return False
     options, wanted = hook["specification"]["options"], specification(table)["options"]
     return all(_has(options.get(part) or {}, wanted[part]) for part in ("filters", "includes"))
+
+
+def _ends_soon(expires: str | None) -> bool:
+    """Return True for a list that ends before a change could be found in it: a week after somebody last read it."""
+    return expires is not None and values.instant(expires) - datetime.now(UTC) < _LEFT
 
 
 def _has(options: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

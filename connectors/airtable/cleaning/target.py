@@ -144,9 +144,9 @@ class AirtableTarget:
                 raise in_words(self.name, failure) from None
             raise TargetRefused(
                 f"Reconcile keeps receipts in the base of source {self.name!r}, and its token may not create them. Add "
-                f"a long text field {NOTES!r} to table {own.name!r}, and a table {NOTES!r} with the fields 'Name' "
-                "(single line text) and 'Note' (long text); or give the token the scope `schema.bases:write`, as a "
-                "creator of the base"
+                f"a long text field {NOTES!r}, without rich text formatting, to table {own.name!r}, and a table "
+                f"{NOTES!r} with the fields 'Name' (single line text) and 'Note' (long text); or give the token the "
+                "scope `schema.bases:write`, as a creator of the base"
             ) from None
         schema = self._fresh()
         try:

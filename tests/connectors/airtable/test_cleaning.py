@@ -199,6 +199,51 @@ def test_a_list_of_changes_that_reports_an_error_is_no_answer(members: Members, 
         members.make(changes, "rk1.a")
 
 
+def test_a_list_of_changes_that_has_ended_is_followed_no_more(members: Members, fake: FakeAirtable) -> None:
+    """Airtable ends a list a week after it was last read."""
+    first, _ = pair(members)
+    changes = members.ready().changes({first: {"Status": "duplicate"}})
+    fake.expire()
+
+    members.make(changes, "rk1.a")
+
+    assert members.table.values(first)["Status"] == "duplicate"
+    assert len(fake.hooks) == 2
+
+
+def test_a_base_without_room_for_another_list_is_told_with_what_to_do(members: Members, fake: FakeAirtable) -> None:
+    other = {"options": {"filters": {"dataTypes": ["tableFields"]}}}
+    for number in range(10):
+        fake.hooks[f"ach{number}"] = {"specification": other, "isHookEnabled": True, "expirationTime": "2999-01-01"}
+        fake.entries[f"ach{number}"] = []
+
+    with pytest.raises(TargetRefused, match="delete one that nobody uses"):
+        members.target.remembers("Members")
+
+
+def test_rich_text_is_written_and_put_back_though_airtable_ends_it_with_a_line_end(
+    members: Members, fake: FakeAirtable
+) -> None:
+    members.table.fields.append({"id": "fldRICH", "name": "Story", "type": "richText"})
+    first, _ = pair(members, Story="**old**")
+    changes = members.ready().changes({first: {"Story": "see *Ann*"}})
+
+    members.make(changes, "rk1.a")
+
+    assert members.table.values(first)["Story"] == "see *Ann*\n"
+    assert members.rows(first)[0].values["Story"] == "see *Ann*"
+    members.make(members.changes({first: {"Story": "**old**"}}), "rk1.b")
+    assert members.table.values(first)["Story"] == "**old**\n"
+
+
+def test_a_field_of_rich_text_keeps_no_receipts(members: Members) -> None:
+    """Airtable escapes characters in it."""
+    members.table.fields.append({"id": "fldOURS", "name": "Reconcile", "type": "richText"})
+
+    with pytest.raises(TargetRefused, match="without rich text formatting"):
+        members.target.remembers("Members")
+
+
 def test_values_that_airtable_alters_are_taken_back(members: Members, fake: FakeAirtable) -> None:
     first, _ = pair(members)
     changes = members.ready().changes({first: {"Note": "merged  "}})

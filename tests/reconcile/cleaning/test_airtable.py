@@ -123,6 +123,27 @@ def test_a_merge_of_three_changes_the_keeper_and_marks_the_others_together(
     assert [club.values(key) for key in (first, second, third)] == former
 
 
+def test_options_and_links_of_all_records_are_united(tmp_path: Path, fake: FakeAirtable, address: str) -> None:
+    merge = {"action": "merge", "fields": {"Tags": "union", "Orders": "union"}, "surplus": {"set": {"Note": "twin"}}}
+    club = Club(tmp_path / "w", fake, address, twins={"clean": merge})
+    options = {"choices": [{"id": "sel1", "name": "member"}, {"id": "sel2", "name": "donor, large"}]}
+    club.table.fields += [
+        {"id": "fldTAGS", "name": "Tags", "type": "multipleSelects", "options": options},
+        {"id": "fldORDERS", "name": "Orders", "type": "multipleRecordLinks"},
+    ]
+    first = club.add(Email="a@x.org", Tags=["member"], Orders=["recA1"])
+    second = club.add(Email="A@x.org", Tags=["donor, large", "member"], Orders=["recB2"])
+    club.world.run()
+
+    assert club.world.approve(club.world.only()).ok
+
+    assert club.values(first)["Tags"] == ["member", "donor, large"]
+    assert club.values(first)["Orders"] == ["recA1", "recB2"]
+    assert club.world.undo(club.world.only()).undone
+    assert club.values(first)["Tags"] == ["member"]
+    assert club.values(second)["Orders"] == ["recB2"]
+
+
 def test_a_group_that_is_too_large_for_one_request_is_left_to_people(
     tmp_path: Path, fake: FakeAirtable, address: str
 ) -> None:

@@ -56,6 +56,9 @@ def from_(ones: Sequence[One], how: Any) -> Any:
         ("union", ["b, a", "a"], [], "b, a"),
         ("union", [None, " a "], [], "a"),
         ("union", [None, None], [], None),
+        ("union", ['["a","b, c"]', None, '["b, c", "ö"]'], [], '["a","b, c","ö"]'),
+        ("union", ['["b", "a"]', '["a"]'], [], '["b", "a"]'),
+        ("union", ['["a"]', "b"], [], '["a"], b'),
     ],
 )
 def test_the_best_value_survives_and_nulls_lose(how: Any, values: list[Any], by: list[Any], survives: Any) -> None:
