@@ -218,10 +218,16 @@ def _bare(name: str) -> str:
 
 
 class DatasetMissing(ConnectorError):
-    """The table, query, file or sheet of a dataset is not in the source."""
+    """The table, query, file or sheet of a dataset is not in the source. `remedy` is a sentence."""
 
-    def __init__(self, source: str, missing: str, existing: Iterable[str]) -> None:
-        super().__init__(f"Source {source!r} has no {missing}; {nearest(missing, existing)}")
+    def __init__(self, source: str, missing: str, existing: Iterable[str], remedy: str = "") -> None:
+        advice = nearest(missing, existing)
+        advice += f"{'' if advice.endswith('?') else '.'} {remedy}" if remedy else ""
+        super().__init__(f"Source {source!r} has no {missing}; {advice}")
+
+
+RENAMED = "If it was renamed, give it its former name again: plans and undos find it by its name"
+"""The remedy for a table or sheet of a plan or undo that is missing."""
 
 
 class SheetsMissing(ConnectorError):

@@ -151,12 +151,13 @@ class BaseSchema:
         own = next((table for table in tables if table.name == NOTES), None)
         return cls(source, tuple(table for table in tables if table is not own), own)
 
-    def table(self, name: str) -> AirtableTable:
-        """The table of that name or id, its columns named as its fields. Raises DatasetMissing."""
+    def table(self, name: str, remedy: str = "") -> AirtableTable:
+        """The table of that name or id, its columns named as its fields. Raises DatasetMissing with the remedy."""
         by_name = next((table for table in self.tables if table.name == name), None)
         table = by_name or next((table for table in self.tables if table.id == name), None)
         if table is None:
-            raise DatasetMissing(self.source, f"table {name}", [f"table {table.name}" for table in self.tables])
+            existing = [f"table {table.name}" for table in self.tables]
+            raise DatasetMissing(self.source, f"table {name}", existing, remedy)
         return table
 
     def of_dataset(self, dataset: AirtableDataset) -> AirtableTable:

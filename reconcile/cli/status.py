@@ -198,7 +198,7 @@ def _problems(sums: Today) -> Iterator[Fact]:
     """Yield what could not be checked or sent, and the troubles that last; each sentence once."""
     problems: dict[str, tuple[str | None, str]] = {}
     problems |= {failure.sentence: (failure.job, failure.subject) for failure in sums.failures}
-    problems |= {trouble.sentence: (trouble.job, trouble.subject) for trouble in sums.troubles}
+    problems |= {trouble.in_one_line: (trouble.job, trouble.subject) for trouble in sums.troubles}
     for sentence, (job, subject) in problems.items():
         kind, _, name = subject.partition(" ")
         checked = {"source": f"reconcile check --source {name}", "rule": "reconcile check"}

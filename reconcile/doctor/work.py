@@ -124,7 +124,7 @@ def ongoing_troubles(application: Application, tx: Transaction) -> Iterator[Diag
         if trouble.subject in shown_by_anchors:
             continue
         since = f"since {trouble.since:%d %b %Y %H:%M} UTC"
-        yield Diagnosis(f"trouble {trouble.subject}", "warning", f"{trouble.sentence} ({since})")
+        yield Diagnosis(f"trouble {trouble.subject}", "warning", f"{trouble.in_one_line} ({since})")
 
 
 def cleaning(application: Application, tx: Transaction) -> Iterator[Diagnosis]:

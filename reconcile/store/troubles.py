@@ -23,6 +23,12 @@ class Trouble:
     since: dt.datetime
     channels: tuple[str, ...]
 
+    @property
+    def in_one_line(self) -> str:
+        """The sentence for lists, in which the line of its headline becomes a sentence."""
+        *lines, last = self.sentence.splitlines()
+        return " ".join([*(f"{line.rstrip('.')}." for line in lines), last])
+
 
 def ongoing(tx: Transaction) -> list[Trouble]:
     """Return the troubles that last, oldest first."""

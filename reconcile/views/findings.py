@@ -695,7 +695,10 @@ def _prospect(
         return None, f"Rule `{finding.rule}` is no longer in the configuration, so nothing is cleaned."
     if rule.clean is None or (rule.clean.forms and finding.form not in rule.clean.forms):
         return None, f"Rule `{rule.name}` only reports it: no record is changed."
-    return None, f"The next run plans its cleaning; `reconcile plan --finding {finding.id}` shows the plan now."
+    shown = f"`reconcile plan --finding {finding.id}` shows the plan now"
+    if finding.state is State.FAILED:
+        return None, f"Its cleaning failed, and no run retries it: `reconcile retry {finding.id}` does; {shown}."
+    return None, f"The next run plans its cleaning; {shown}."
 
 
 def reveal(application: Application, identifier: str, *, by: Person) -> FindingDetail:

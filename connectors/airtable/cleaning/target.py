@@ -19,7 +19,7 @@ from connectors.airtable.failures import Failure, in_words
 from connectors.airtable.pages import Record
 from connectors.airtable.schema import NOTES, RECORD, AirtableTable, BaseSchema
 from connectors.airtable.source import AirtableSource, Reading
-from connectors.errors import ColumnMissing
+from connectors.errors import RENAMED, ColumnMissing
 from connectors.target import (
     Catalogue,
     Cell,
@@ -133,7 +133,7 @@ class AirtableTarget:
     def remembers(self, table: str = "") -> bool:
         """Create our field and our table where they are missing, and the list of changes. Raises TargetRefused."""
         schema = self._fresh()
-        own = schema.table(table)
+        own = schema.table(table, RENAMED)
         try:
             if own.notes is None:
                 self.client.add_field(own.id, dict(owner.FIELD))
@@ -200,7 +200,7 @@ class AirtableTarget:
 
     def known_table(self, name: str) -> AirtableTable:
         """The table of that name by the schema that was read last, with the columns of its dataset."""
-        table = self._known.table(name)
+        table = self._known.table(name, RENAMED)
         columns = self._columns.get(table.id)
         return table if columns is None else self._known.of_dataset(AirtableDataset(table=table.id, fields=columns))
 

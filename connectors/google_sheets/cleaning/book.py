@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from connectors.errors import DatasetMissing
+from connectors.errors import RENAMED, DatasetMissing
 from connectors.google_sheets import reading
 from connectors.google_sheets.cleaning.ledger import LEDGER, LEDGER_ID, Ledger, metadata_of
 from connectors.google_sheets.client import Api
@@ -103,8 +103,10 @@ def read(
     Raises a ConnectorError.
     """
     _, sheets = reading.sheets_of(api)
-    for title, dataset in datasets.items():
-        reading.chosen(source, dataset.model_copy(update={"sheet": title}), sheets)
+    titles = [sheet.title for sheet in sheets]
+    for title in datasets:
+        if title not in titles:
+            raise _missing(source, title, sheets)
     ids = {*also, LEDGER_ID}
     ranges = [("ranges", quoted(sheet.title)) for sheet in sheets if sheet.title in datasets or sheet.id in ids]
     if not ranges:
@@ -124,8 +126,12 @@ def read(
             tables[facts.title] = _table(source, datasets[facts.title], (timezone, locale), sheet, place())
     missing = next((title for title in datasets if title not in tables), None)
     if missing is not None:
-        raise DatasetMissing(source, f"sheet {missing}", [sheet.title for sheet in sheets if not sheet.hidden])
+        raise _missing(source, missing, sheets)
     return Book(timezone, sheets, tables, ledger, grids)
+
+
+def _missing(source: str, title: str, sheets: Sequence[SheetFacts]) -> DatasetMissing:
+    return DatasetMissing(source, f"sheet {title}", [sheet.title for sheet in sheets if not sheet.hidden], RENAMED)
 
 
 def is_ours(sheet: SheetFacts) -> bool:

@@ -132,16 +132,13 @@ def test_options_and_links_of_all_records_are_united(tmp_path: Path, fake: FakeA
         {"id": "fldORDERS", "name": "Orders", "type": "multipleRecordLinks"},
     ]
     first = club.add(Email="a@x.org", Tags=["member"], Orders=["recA1"])
-    second = club.add(Email="A@x.org", Tags=["donor, large", "member"], Orders=["recB2"])
+    club.add(Email="A@x.org", Tags=["donor, large", "member"], Orders=["recB2"])
     club.world.run()
 
     assert club.world.approve(club.world.only()).ok
 
     assert club.values(first)["Tags"] == ["member", "donor, large"]
     assert club.values(first)["Orders"] == ["recA1", "recB2"]
-    assert club.world.undo(club.world.only()).undone
-    assert club.values(first)["Tags"] == ["member"]
-    assert club.values(second)["Orders"] == ["recB2"]
 
 
 def test_a_group_that_is_too_large_for_one_request_is_left_to_people(

@@ -66,8 +66,10 @@ def test_a_plan_of_a_finding_whose_cleaning_failed_names_the_command_that_tries_
 ) -> None:
     world, reconcile = failed
 
-    shown = reconcile("plan", "--finding", world.only()).out
+    shown, finding = reconcile("plan", "--finding", world.only()).out, reconcile("show", world.only()).out
 
+    assert "The next run plans" not in finding
+    assert f"Its cleaning failed, and no run retries it: `reconcile retry {world.only()}` does" in finding
     assert "the next run" not in shown
     assert f"its cleaning failed, and no run retries it: reconcile retry {world.only()}" in shown
 

@@ -147,6 +147,21 @@ def test_an_edit_after_the_approval_is_kept(tmp_path: Path, fake: GoogleSheets) 
     assert rows(fake)[2][3] == "ask Ann"
 
 
+def test_an_undo_of_a_renamed_sheet_says_what_to_do(tmp_path: Path, fake: GoogleSheets) -> None:
+    office = world(tmp_path / "w", fake, twins=MARK).write()
+    office.run()
+    assert office.approve(office.only()).ok
+    fake.sheet("People").title = "Persons"
+
+    told = office.command("undo", office.only())
+
+    assert told.code == 3
+    assert "there is Persons. If it was renamed, give it its former name again" in told.said
+    fake.sheet("Persons").title = "People"
+    assert office.undo(office.only()).undone
+    assert rows(fake) == ROWS
+
+
 def test_an_undo_leaves_what_somebody_changed_since(tmp_path: Path, fake: GoogleSheets) -> None:
     office = world(tmp_path / "w", fake, twins=MARK)
     office.run()

@@ -769,6 +769,8 @@ def test_what_only_a_person_can_mend_pauses_the_target_and_costs_no_attempt(
     messages, waiting = alone.messages(), "1 cleaning waits and will be done later (the user may not write; fix"
     assert (messages.count(headline), messages.count(waiting)) == (1, 1)
     assert messages.count("the user may not write") == 2
+    status = alone.command("status").out
+    assert "Cleaning in source 'shop' is stopped for now. the user may not write" in " ".join(status.split())
 
     with alone.decisions() as decisions:
         monkeypatch.setattr(SqlSource, "work", deny)
