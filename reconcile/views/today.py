@@ -54,7 +54,8 @@ class WaitingRule:
 @dataclass(frozen=True)
 class Today:
     """The state of everything. `waiting` are numbers by severity, the gravest first; `recovered` and `handled` are
-    since 30 days; `stopped` are the targets to which nothing is sent now, such as a file that is open elsewhere."""
+    since 30 days; `stopped` are targets that changes wait for, such as a file that is open elsewhere, except
+    those in `troubles`."""
 
     waiting: Mapping[str, int]
     in_progress: int
@@ -79,8 +80,10 @@ def today(application: Application) -> Today:
         handled = sums_of(overview.money_handled(tx, since))
         days = by_day(overview.new_by_day(tx, since), since.date())
         lasting, failing = tuple(troubles.ongoing(tx)), tuple(overview.failing(tx))
-        not_closed = [row for row in breakers.listed(tx) if row.state != breakers.CLOSED]
-        sources = breaker.sources(tx, not_closed)
+        not_closed = breakers.not_closed(tx)
+        told = breaker.idle(tx, not_closed) | {trouble.subject.removeprefix("target:") for trouble in lasting}
+        stopped = [row for row in not_closed if row.target not in told]
+        sources = breaker.sources(tx, stopped)
     waiting = [count for count in counts if count.state in WAITING]
     severities = Counter[Severity]()
     for count in waiting:
@@ -96,7 +99,7 @@ def today(application: Application) -> Today:
         days=days,
         troubles=lasting,
         failures=failing,
-        stopped=tuple(BreakerView.of(row, sources.get(row.target, "")) for row in not_closed),
+        stopped=tuple(BreakerView.of(row, sources.get(row.target, "")) for row in stopped),
     )
 
 

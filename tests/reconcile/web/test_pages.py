@@ -173,16 +173,18 @@ def test_effects_show_what_is_in_quarantine_and_what_is_paused(shop: Site) -> No
     assert "is paused by otto" in answer.text
 
 
-def test_today_and_effects_say_why_approved_changes_wait_and_until_when(shop: Site) -> None:
+def test_today_and_effects_say_why_changes_wait_and_until_when(shop: Site) -> None:
     with shop.store.begin() as tx:
         breaker.opened_for_person(tx, breaker.of_source("shop"), "shop.xlsx is open in Excel; close it there")
+        breaker.opened_for_person(tx, breaker.of_source("idle"), "nothing waits for it")
     browser = shop.browser("vic")
 
     today, effects = browser.get("/").text, browser.get("/effects").text
 
-    stopped = "Nothing is changed in shop now: shop.xlsx is open in Excel; close it there. Approved changes wait since"
+    stopped = "Nothing is changed in shop now: shop.xlsx is open in Excel; close it there. Changes wait since"
     assert stopped in today
     assert stopped in effects
+    assert "nothing waits for it" not in today
     assert re.search(r"^.{,40}; tried again \d+ \w+ \d\d:\d\d \.", today[today.index(stopped) + len(stopped) :]), today
 
 
