@@ -116,11 +116,11 @@ class TokenMissingScope(ChannelRefused):
 class AddressRefused(ChannelError):
     """The address is not allowed; nothing was sent."""
 
-    def __init__(self, channel: str, host: str, address: str) -> None:
-        named = address if host == address else f"{host} is {address}, which"
+    def __init__(self, channel: str, subject: str, network: str) -> None:
+        """`subject` is an address, also with the host that has it; `network` allows it."""
         super().__init__(
-            f"Channel {channel!r}: {named} is not a public address, so nothing was sent. If this is "
-            f'intended, set `allow: ["{address}/{128 if ":" in address else 32}"]` in the channel.'
+            f"Channel {channel!r}: {subject} is not a public address, so nothing was sent. If this is "
+            f'intended, set `allow: ["{network}"]` in the channel.'
         )
 
 

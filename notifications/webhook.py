@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +17,7 @@ from pydantic import Field, SecretStr, field_validator
 from notifications import base
 from notifications.base import ChannelSettings, DeliveryReceipt, Notice
 from notifications.errors import CannotBeAsked, ChannelRefused, DeliveryUnknown, RateLimited
-from notifications.http import HttpLimits, HttpResponse, Network, networks, post, retry_after, web_address
+from notifications.http import HttpLimits, HttpResponse, Network, check_header, networks, post, retry_after, web_address
 from notifications.wording import render
 from notifications.wording.document import text
 from notifications.wording.template import Template
@@ -57,12 +56,7 @@ class WebhookSettings(ChannelSettings):
     @classmethod
     def _not_ours(cls, headers: dict[str, SecretStr]) -> dict[str, SecretStr]:
         for name, content in headers.items():
-            if name.lower() in _OURS:
-                raise ValueError(f"the header `{name}` is set by Reconcile itself; remove it")
-            if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
-                raise ValueError(f"`{name}` is not a valid header name")
-            if not re.fullmatch(r"[\t -~]*", content.get_secret_value()):
-                raise ValueError(f"the header `{name}` contains a line break or a character that headers do not allow")
+            check_header(name, content.get_secret_value(), _OURS)
         return headers
 
 

@@ -63,7 +63,7 @@ INTERNAL = {
         "reconcile.cleaning.execution.verdict.NotAsPlanned",
         "reconcile.cleaning.execution.verdict.Unassigned",
     ),
-    "its connector turns it into a ConnectorError, or reads another way": (
+    "its connector or channel turns it into an error of its own, or reads another way": (
         "connectors.airtable.cleaning.changes.Forgotten",
         "connectors.airtable.failures.Failure",
         "connectors.airtable.values.Unreadable",
@@ -74,6 +74,9 @@ INTERNAL = {
         "connectors.google_sheets.cleaning.replacing.Unwritable",
         "connectors.google_sheets.cleaning.writing.Overtaken",
         "connectors.google_sheets.client.WriteLost",
+        "connectors.outbound.Interrupted",
+        "connectors.outbound.NotConnected",
+        "connectors.outbound.NotPublic",
         "connectors.sql.cleaning.dialect.NotCommitted",
         "connectors.sql.cleaning.dialect.Unwritable",
         "connectors.sql.values.Misfit",

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from connectors.airtable.cleaning.receipts import notes_in
-from connectors.airtable.client import AirtableClient, Pace
+from connectors.airtable.client import AirtableClient
 from connectors.airtable.connector import AirtableDataset, AirtableSettings
 from connectors.airtable.source import AirtableSource
 from connectors.errors import ConnectorError
+from connectors.pace import Pace
 from connectors.target import Change, Receipt, ReceiptStands, Row, TargetError, TransactionOutcome, Undecided
 from tests.support.airtable import BASE, TOKEN, FakeAirtable, FakeTable
 

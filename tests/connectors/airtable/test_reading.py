@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from connectors.airtable.client import SLACK, AirtableClient, Pace
+from connectors.airtable.client import AirtableClient
 from connectors.airtable.connector import AirtableDataset, AirtableSettings
 from connectors.airtable.errors import (
     AirtableBusy,
@@ -23,6 +23,7 @@ from connectors.airtable.errors import (
 from connectors.conformance import source as conformance
 from connectors.conformance.source import Stored
 from connectors.errors import ColumnMissing, ConnectorError, DatasetMissing, ReadStopped
+from connectors.pace import SLACK, Pace
 from tests.support.airtable import BASE, TOKEN, Answering, FakeAirtable, FakeTable, Request, serving
 from tests.support.airtable_target import FAST, Members
 
