@@ -1,4 +1,4 @@
-"""Connectors to records in databases, files, workbooks, Google Sheets, lakes and Spark: typed, in bounded memory."""
+"""Connectors to databases, files, workbooks, Google Sheets, APIs, lakes and Spark: typed, in bounded memory."""
 
 __reconcile__ = True  # `reconcile doctor` checks this mark: another distribution can silently replace our package.
 
@@ -9,6 +9,7 @@ KINDS: dict[str, str] = {
     "airtable": "connectors.airtable.connector:AirtableConnector",
     "files": "connectors.files.connector:FilesConnector",
     "google_sheets": "connectors.google_sheets.connector:GoogleSheetsConnector",
+    "http": "connectors.http.connector:HttpConnector",
     "iceberg": "connectors.lake.iceberg:IcebergSource",
     "spark": "connectors.spark.source:SparkSource",
     "workbook": "connectors.workbook.source:WorkbookSource",

@@ -5,6 +5,7 @@ Sources and channels use it, see docs/decisions/0098-one-guard-for-all-http.md. 
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import email.utils
 import http.client
@@ -145,17 +146,21 @@ class Exchange:
     ) -> None:
         self._request = (method, url, body, headers)
         self._limits = limits
-        self._late = threading.Event()
+        self._late, self._hung_up = threading.Event(), threading.Event()
+        self._line: socket.socket | None = None
 
     def __enter__(self) -> Exchange:
         method, url, body, headers = self._request
         parts = urlsplit(url)
         host, is_secure = parts.hostname or "", parts.scheme == "https"
         port = parts.port or (443 if is_secure else 80)
-        self._line = connect(host, port, self._limits, is_secure=is_secure)
+        line = self._line = connect(host, port, self._limits, is_secure=is_secure)
+        if self._hung_up.is_set():
+            line.close()
+            raise Interrupted("the connection was ended")
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         self._connection = http.client.HTTPConnection(host, port, timeout=self._limits.total)
-        self._connection.sock = self._line
+        self._connection.sock = line
         self._watch = threading.Timer(self._limits.total, self._end_late)
         self._watch.daemon = True
         self._watch.start()
@@ -195,10 +200,10 @@ class Exchange:
 
     def hang_up(self) -> None:
         """End the connection from any thread: whoever reads from it gets an Interrupted."""
-        try:
-            self._line.shutdown(socket.SHUT_RDWR)
-        except OSError:  # it ended in this very moment
-            return
+        self._hung_up.set()
+        if self._line is not None:
+            with contextlib.suppress(OSError):  # it ended in this very moment
+                self._line.shutdown(socket.SHUT_RDWR)
 
     def _end_late(self) -> None:
         """End a call that drips for too long: a socket's time-out only bounds the time between two bytes."""
@@ -213,7 +218,8 @@ class Exchange:
     def _close(self) -> None:
         self._watch.cancel()
         self._connection.close()
-        self._line.close()
+        if self._line is not None:
+            self._line.close()
 
 
 def connect(host: str, port: int, limits: HttpLimits, *, is_secure: bool) -> socket.socket:
@@ -244,6 +250,8 @@ def connect(host: str, port: int, limits: HttpLimits, *, is_secure: bool) -> soc
 
 
 def _reason(error: Exception) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its TLS certificate is not trusted: {error.verify_message.lower()}"
     return (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
 
 

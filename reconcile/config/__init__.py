@@ -51,7 +51,7 @@ _LATER = {
 }
 _JOB_SETTINGS = ("existing", "priority", "time_limit", "stall", "success_within", "heartbeat", "heartbeat_allow")
 _LATER_TYPES = {
-    "sources": ("http_api", "stripe"),
+    "sources": ("stripe",),
     "channels": ("console",),
 }
 
@@ -60,6 +60,7 @@ _MEANT = {
     **dict.fromkeys(("folder", "csv", "tsv", "json", "jsonl", "parquet"), "files"),
     **dict.fromkeys(("excel", "xlsx", "xls", "ods", "spreadsheet"), "workbook"),
     **dict.fromkeys(("gsheet", "gsheets", "google_sheet", "googlesheets"), "google_sheets"),
+    **dict.fromkeys(("api", "http_api", "https", "json_api", "rest", "rest_api"), "http"),
     "smtp": "email",
     **dict.fromkeys(("teams", "discord", "pagerduty", "telegram"), "apprise"),
 }
@@ -537,7 +538,7 @@ def _names_in(node: Node) -> Iterator[tuple[Position, str]]:
 def _shared_settings(model: type[BaseModel], common: DatasetEntry) -> dict[str, Any]:
     """Return the common settings of a dataset that the connector's model also has."""
     types = {column: declaration.type for column, declaration in common.columns.items() if declaration.type is not None}
-    values: dict[str, Any] = {"columns": types}
+    values: dict[str, Any] = {"columns": types, "id": common.id}
     if "timezone" in common.model_fields_set:  # else a source may know the zone of its own times
         values["timezone"] = common.timezone
     return {key: value for key, value in values.items() if key in model.model_fields}

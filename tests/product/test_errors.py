@@ -74,6 +74,8 @@ INTERNAL = {
         "connectors.google_sheets.cleaning.replacing.Unwritable",
         "connectors.google_sheets.cleaning.writing.Overtaken",
         "connectors.google_sheets.client.WriteLost",
+        "connectors.http.client.OutOfTime",
+        "connectors.http.failures.Again",
         "connectors.outbound.Interrupted",
         "connectors.outbound.NotConnected",
         "connectors.outbound.NotPublic",

@@ -16,11 +16,10 @@ import pyarrow as pa
 
 from connectors.base import UnreadableCells
 from connectors.errors import ColumnMissing, ConnectorError, FileUnreadable
-from connectors.files.json.document import JsonDocument
 from connectors.files.json.exploded import Exploding
 from connectors.files.json.lines import JsonLines
-from connectors.files.json.located import Located
-from connectors.files.json.values import at, cell
+from connectors.files.json.located import Located, RecordLayout
+from connectors.files.json.values import TOO_DEEP, at, cell
 from connectors.files.left_out import MalformedRecords, confirm_count
 from connectors.headers import confusable, repeated, stable_names
 
@@ -29,7 +28,7 @@ from connectors.headers import confusable, repeated, stable_names
 class JsonFile:
     """One file. `declared` are the columns that the dataset declares, `explode` the path of a list."""
 
-    layout: JsonLines | JsonDocument
+    layout: RecordLayout
     declared: tuple[str, ...] = ()
     explode: str | None = None
 
@@ -48,7 +47,7 @@ class JsonFile:
     def warnings(self, columns: Sequence[str] | None) -> Iterator[UnreadableCells]:
         """Warnings for readers of these columns, or of any."""
         if warning := confusable(repeated(list(self._columns.values()), list(self._columns)), columns):
-            yield UnreadableCells("*", f"{warning}; rename them in the program that writes the file", 0, self.name)
+            yield UnreadableCells("*", f"{warning}; rename them where the records come from", 0, self.name)
 
     def batches(self, columns: Sequence[str], nulls: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """Text of the columns, in the order of the file, and the number `_row` of each record last.
@@ -67,6 +66,8 @@ class JsonFile:
             except UnicodeEncodeError as error:
                 place = self.layout.place(located)
                 raise FileUnreadable(place, "a character is incomplete", "repair the record") from error
+            except RecursionError:
+                raise FileUnreadable(self.layout.place(located), *TOO_DEEP) from None
             numbers.append(located.number)
             if len(numbers) >= rows:
                 yield _batch(schema, values, numbers)
@@ -138,7 +139,7 @@ class JsonFile:
         keys.pop(self._exploding.path, None)
         if shared := keys.keys() & elements.keys():
             reason = f"a record and an element of `{self.explode}` both have {min(shared)!r}"
-            raise FileUnreadable(self.name, reason, "rename the key in the program that writes the file")
+            raise FileUnreadable(self.name, reason, "rename the key where the records come from")
         return keys, elements, count
 
 

@@ -12,6 +12,7 @@ class Digits(str):
     """A number as it is written."""
 
     __slots__ = ()
+    __repr__ = str.__str__  # so that the text of a whole record tells the number 1 from the text "1"
 
 
 class NotJson(ValueError):
@@ -63,15 +64,16 @@ def cell(value: Any, nulls: frozenset[str]) -> str | None:
     """The text of a value. Raises UnicodeEncodeError for half of a character."""
     if value is None:
         return None
-    text = str(value) if isinstance(value, str) else _json(value)
+    text = str(value) if isinstance(value, str) else json_text(value)
     if not text.isascii():
         text.encode("utf-8")
     return None if text in nulls else text
 
 
-def _json(value: Any) -> str:
+def json_text(value: Any) -> str:
+    """The value as JSON; numbers with their digits."""
     if isinstance(value, dict):
-        return "{" + ",".join(f"{json.dumps(k, ensure_ascii=False)}:{_json(v)}" for k, v in value.items()) + "}"
+        return "{" + ",".join(f"{json.dumps(k, ensure_ascii=False)}:{json_text(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(map(_json, value)) + "]"
+        return "[" + ",".join(map(json_text, value)) + "]"
     return str(value) if isinstance(value, Digits) else json.dumps(value, ensure_ascii=False)

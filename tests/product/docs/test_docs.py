@@ -45,6 +45,7 @@ BASE: dict[str, Any] = {
 }
 ENVIRON = {
     "AIRTABLE": "patA1b2C3d4E5f6G7.0123456789abcdef",
+    "SHOP_TOKEN": "hidden-hidden",
     "SHOP_URL": "postgresql://reader:hidden@db.example.com/shop",
     "SLACK_BOT_TOKEN": "xoxb-1-hidden",
     "SLACK_WEBHOOK": "https://hooks.slack.com/services/T0/B0/hidden",

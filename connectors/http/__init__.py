@@ -1,0 +1,1 @@
+"""Source `http`: a JSON API that a configuration describes, read page by page."""
