@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 from connectors.errors import ConnectorError, ReadStopped
 from connectors.http.access import Access
@@ -160,7 +160,7 @@ class HttpClient:
 
     def _redirected(self, url: str, where: str, location: str) -> str:
         try:
-            target = urljoin(url, location)
+            target = joined(url, location)
             if location and origin(target) == origin(url):
                 return target
             host = urlsplit(target).hostname if location else None
@@ -224,6 +224,11 @@ class HttpClient:
 def _must_go_on(source: str, stopped: threading.Event) -> None:
     if stopped.is_set():
         raise ReadStopped(source)
+
+
+def joined(url: str, reference: str) -> str:
+    """The address that a reference in an answer means, in characters that a request can have. Raises ValueError."""
+    return quote(urljoin(url, reference.strip()), safe="!#$%&'()*+,/:;=?@[]~").partition("#")[0]
 
 
 def origin(url: str) -> tuple[str, str, int]:

@@ -54,11 +54,13 @@ class CertificateRefused(SourceUnavailable):
 class ApiBusy(SourceUnavailable):
     """The API asked us to wait, for longer than we may."""
 
-    def __init__(self, source: str, where: str, seconds: float) -> None:
+    def __init__(self, source: str, where: str, seconds: float | None) -> None:
+        """`seconds` are what the API asked for; None if it did not say."""
+        still = "" if seconds is None else f" for another {seconds:.0f} s"
         super().__init__(
             source,
-            f"Source {source!r} limits requests to {where} for another {seconds:.0f} s. Nothing was changed; it is "
-            "tried again later, or set a lower `rate`, or a longer `deadline`",
+            f"Source {source!r} limits requests to {where}{still}. Nothing was changed; it is tried again later, or "
+            "set a lower `rate`, or a longer `deadline`",
         )
 
 

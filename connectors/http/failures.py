@@ -39,7 +39,7 @@ def of_status(source: str, where: str, status: int, headers: Mapping[str, str]) 
     if status in AGAIN:
         pause = retry_after(headers) if "retry-after" in headers else None
         if status == 429:
-            return Again(ApiBusy(source, where, pause or 0.0), pause)
+            return Again(ApiBusy(source, where, pause), pause)
         return Again(ApiUnanswered(source, where, f"it answered with HTTP {status}"), pause)
     if status in (401, 403, 407):
         return ApiRefused(source, where, status)

@@ -17,6 +17,7 @@ import datetime as dt
 import hashlib
 import os
 import tempfile
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -65,6 +66,7 @@ class Listing:
 
     def __post_init__(self) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed with the last reader
+        weakref.finalize(self, self._file.close)
         self._content = hashlib.sha256()
         self._count = 0
 

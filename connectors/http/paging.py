@@ -6,15 +6,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, urlencode, urljoin
+from urllib.parse import urlencode
 
 from connectors.errors import FileUnreadable
-from connectors.http.client import Answer, origin
+from connectors.http.client import Answer, joined, origin
 from connectors.http.connector import HttpDataset, HttpPaging
 from connectors.http.document import MISSING, records_of, value_at
 from connectors.http.errors import PagesEndless
 
-_LINK = re.compile(r'<([^<>]*)>((?:\s*;\s*[\w*!#$&+.^`|~-]+\s*(?:=\s*(?:"[^"]*"|[^\s;,"]+))?)*)\s*(?:,|$)')
+_LINK = re.compile(r'<([^<>]*)>\s*((?:;\s*[\w*!#$&+.^`|~-]+(?:\s*=\s*(?:"[^"]*"|[^\s;,"]+))?\s*)*)(?:,|$)')
 _IS_NEXT = re.compile(r';\s*rel\s*=\s*(?:"(?:[^"]*\s)?next(?:\s[^"]*)?"|next)\s*(?:;|$)', re.IGNORECASE)
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 
@@ -171,9 +171,9 @@ class Pages:
 _PAGING = "correct `paging`"
 
 
-def _joined(url: str, following: str) -> str:
-    """The address of the next page, in characters that a request can have."""
+def _joined(url: str, reference: str) -> str:
+    """The address of the next page; an empty text, which is on no origin, if it is none."""
     try:
-        return quote(urljoin(url, following.strip()), safe="!#$%&'()*+,/:;=?@[]~").partition("#")[0]
+        return joined(url, reference)
     except ValueError:
         return ""
