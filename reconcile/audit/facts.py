@@ -102,6 +102,7 @@ _WORK = "work in progress and retries"
 _RUNS = "records and reports of runs"
 _SIGN_INS = "sign-ins"
 _ORDER = "the order in which findings are listed"
+_KEYS = "keys that programs claimed"  # the log tells of refusals, take-overs, and what people changed
 _RENEWED = "when a finding or rule was last seen"
 NOT_COVERED: Mapping[str, str | Mapping[str, str]] = {
     "anchors": _LOG,
@@ -133,6 +134,8 @@ NOT_COVERED: Mapping[str, str | Mapping[str, str]] = {
         "amount_rank": _ORDER,
         "probability": _ORDER,
     },
+    "guard_counts": _KEYS,
+    "guarded_keys": _KEYS,
     "holds": _WORK,
     "keyed_requests": _WORK,
     "leases": _WORK,

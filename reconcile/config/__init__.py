@@ -189,6 +189,7 @@ class _Loading:
             unusable=self.sections.unusable,
             entries={section: dict(self.sections[section]) for section in ("sources", "datasets", "rules")},
             name=top.name,
+            guard=top.guard,
         )
 
     def _all(self, section: str, read: Callable[[str, Entry], Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, WithJson
 from reconcile.audit.anchors.settings import AuditSettings
 from reconcile.config.channel_entries import ChannelEntry
 from reconcile.config.cleaning import LinkEntry, MaintenanceEntry, RetryTemplate
+from reconcile.config.guarding import Namespace, NamespaceName
 from reconcile.config.link import columns_of, parse_link
 from reconcile.config.values import (
     DEFAULT_LISTEN,
@@ -197,6 +198,9 @@ class TopSettings(Strict):
     )
     audit: AuditSettings = Field(
         default_factory=AuditSettings, description="External places for signed heads of the audit log."
+    )
+    guard: dict[NamespaceName, Namespace] = Field(
+        default_factory=dict, description="Namespaces in which programs claim keys: {welcome: {lease: 1m}}."
     )
 
 
@@ -507,6 +511,7 @@ class Project:
     unusable: Mapping[tuple[str, str], str] = field(default_factory=dict)
     entries: Mapping[str, Mapping[str, Entry]] = field(default_factory=dict, repr=False, compare=False)
     name: str | None = None
+    guard: Mapping[str, Namespace] = field(default_factory=dict)
 
     def at_setting(self, rule: str, sentence: str, mistake: str) -> str:
         """Return the sentence with the file, line and column of the setting that a mistake begins with.

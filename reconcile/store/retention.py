@@ -14,12 +14,14 @@ import sqlalchemy as sa
 
 from reconcile.findings.states import OVER
 from reconcile.store.database import Transaction
+from reconcile.store.guarded_keys import KeyState
 from reconcile.store.tables import (
     anchors,
     checkpoints,
     dataset_stats,
     failures,
     findings,
+    guarded_keys,
     keyed_requests,
     notified,
     outbox,
@@ -49,8 +51,9 @@ _IN_PROGRESS = ("running", "due", "queued", "sending")
 
 @dataclass(frozen=True)
 class Cut:
-    """Data that ended before these times is old."""
+    """Data that ended before these times is old, or says itself until when it is kept."""
 
+    now: dt.datetime
     details: dt.datetime
     runs: dt.datetime
     unchanged: dt.datetime
@@ -59,11 +62,15 @@ class Cut:
 
 @dataclass(frozen=True, eq=False)
 class Old:
-    """Rows of a table that are old. Of those to shorten, `column` holds the part to shorten."""
+    """Rows of a table that are old. Of those to shorten, `column` holds the part to shorten.
+
+    A row is deleted only if it is still as found in the column `unchanged`.
+    """
 
     table: sa.Table
     query: Callable[[Cut], sa.Select[Any]]
     column: str = ""
+    unchanged: str = ""
 
 
 def count(tx: Transaction, old: Old, cut: Cut) -> int:
@@ -77,7 +84,7 @@ def rows(tx: Transaction, old: Old, cut: Cut, limit: int) -> list[Row]:
 
 def shorten(tx: Transaction, old: Old, old_rows: Sequence[Row], shortened: Callable[[Any], Any]) -> int:
     """Shorten the column of each row; return the number of rows, without those resumed meanwhile."""
-    conditions, keys = _these(old.table, old_rows)
+    conditions, keys = _these(old, old_rows)
     statement = sa.update(old.table).where(*conditions).values({old.column: sa.bindparam("becomes")})
     parameters = [{**key, "becomes": shortened(row[old.column])} for key, row in zip(keys, old_rows, strict=True)]
     return tx.connection.execute(statement, parameters).rowcount
@@ -85,13 +92,14 @@ def shorten(tx: Transaction, old: Old, old_rows: Sequence[Row], shortened: Calla
 
 def delete(tx: Transaction, old: Old, old_rows: Sequence[Row]) -> int:
     """Delete these rows; return their number, without those resumed meanwhile."""
-    conditions, keys = _these(old.table, old_rows)
+    conditions, keys = _these(old, old_rows)
     return tx.connection.execute(sa.delete(old.table).where(*conditions), keys).rowcount
 
 
-def _these(table: sa.Table, old_rows: Sequence[Row]) -> tuple[list[sa.ColumnElement[bool]], list[dict[str, Any]]]:
+def _these(old: Old, old_rows: Sequence[Row]) -> tuple[list[sa.ColumnElement[bool]], list[dict[str, Any]]]:
     """Return conditions with a parameter for each key column, and the parameters of each row."""
-    keys = [column.name for column in table.primary_key.columns]
+    table = old.table
+    keys = [*(column.name for column in table.primary_key.columns), *filter(None, [old.unchanged])]
     conditions = [table.c[name] == sa.bindparam(f"the_{name}") for name in keys]
     if "status" in table.c:
         conditions += [table.c.status != status for status in _IN_PROGRESS]
@@ -188,6 +196,13 @@ def _keyed_requests(cut: Cut) -> sa.Select[Any]:
     return sa.select(columns.user, columns.key).where(columns.received_at < cut.details)
 
 
+def _guarded_keys(cut: Cut) -> sa.Select[Any]:
+    """Keys whose time is over, in any state: a claim moves that time, and so does each renewal."""
+    columns = guarded_keys.c
+    states = [state.value for state in KeyState]
+    return sa.select(columns.key, columns.keep_until).where(columns.state.in_(states), columns.keep_until < cut.now)
+
+
 def _checkpoints(cut: Cut) -> sa.Select[Any]:
     ended = sa.select(runs.c.id).where(_ended(cut.runs))
     return sa.select(run_rules.c.run, run_rules.c.rule).where(run_rules.c.run.in_(ended))
@@ -282,6 +297,7 @@ SHOWN = Old(shown_findings, _shown)
 MESSAGES = Old(outbox, _messages)
 PRESSES = Old(presses, _presses)
 KEYED_REQUESTS = Old(keyed_requests, _keyed_requests)
+GUARDED_KEYS = Old(guarded_keys, _guarded_keys, unchanged="keep_until")
 CHECKPOINTS = Old(run_rules, _checkpoints)
 COUNTS = Old(dataset_stats, _stats)
 UNCHANGED = Old(runs, _unchanged)

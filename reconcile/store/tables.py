@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from reconcile.store.columns import Instant, Json, OrderedJson, Word
 
-REVISION = "0022"
+REVISION = "0023"
 """The schema this program reads and writes. Revisions are counted, so that they compare as text."""
 FIRST_REVISION = "0019"
 """The first schema whose states migrate; states of earlier ones were made by development versions."""
@@ -723,6 +723,40 @@ keyed_requests = sa.Table(
 """Requests with an idempotency key that changed something, each key once for a user. `digest` is of the request;
 `answer` is null until it was carried out.
 """
+
+guarded_keys = sa.Table(
+    "guarded_keys",
+    metadata,
+    sa.Column("key", Word, primary_key=True),  # an HMAC of the namespace and the key in clear
+    sa.Column("namespace", Word, nullable=False),
+    sa.Column("state", Word, nullable=False),  # reconcile.store.guarded_keys.KeyState
+    sa.Column("payload", Word, nullable=False),  # an HMAC of what is asked for
+    sa.Column("fence", sa.BigInteger, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("refusals", sa.Integer, nullable=False),
+    sa.Column("claimed_by", Word, nullable=False),
+    sa.Column("lease_until", Instant, nullable=False),
+    sa.Column("lease_boot", Word),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("changed_at", Instant, nullable=False),
+    sa.Column("keep_until", Instant, nullable=False),
+    sa.Column("result", Json),
+    sa.Column("reason", sa.Text),
+    sa.Index(None, "state", "keep_until", "key"),
+)
+"""What programs claimed to do once, by its key. `fence` rises with every claim and is never used again, even after the
+row was deleted. `attempts` counts claims, `refusals` those with another payload. `lease_boot` is the end of the lease
+by the host's clock since boot (SQLite). `reason` says why the work was not done, or why a person changed the key.
+"""
+
+guard_counts = sa.Table(
+    "guard_counts",
+    metadata,
+    sa.Column("namespace", Word, primary_key=True),
+    sa.Column("event", Word, primary_key=True),  # reconcile.guard.counts.EVENTS
+    sa.Column("count", sa.BigInteger, nullable=False),
+)
+"""How often each thing happened to the keys of a namespace, in all processes."""
 
 notified = sa.Table(
     "notified",

@@ -76,6 +76,7 @@ def compact(
     """
     with store.read() as tx:
         cut = Cut(
+            now=tx.now,
             details=tx.now - settings.details,
             runs=tx.now - settings.runs,
             unchanged=tx.now - settings.unchanged,
@@ -183,6 +184,7 @@ _STEPS = (
     _CompactionStep("messages", retention.MESSAGES),
     _CompactionStep("presses", retention.PRESSES),
     _CompactionStep("requests with a key", retention.KEYED_REQUESTS),
+    _CompactionStep("guarded keys", retention.GUARDED_KEYS),
     _CompactionStep("checkpoints", retention.CHECKPOINTS),
     _CompactionStep("counts", retention.COUNTS),
     _CompactionStep("unchanged runs", retention.UNCHANGED, folds=True),

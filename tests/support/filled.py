@@ -134,6 +134,15 @@ def effect_row(state: str) -> Row:
     return row | {"ended_at": LATER if state in ("succeeded", "failed", "compensating", "compensated") else None}
 
 
+def guarded_row(state: str, **more: Any) -> Row:
+    """A key in that state, whose time is over."""
+    row = {"key": f"gk1.abcdef.{state}", "namespace": "welcome", "state": state, "payload": "ab" * 32, "fence": 7}
+    row |= {"attempts": 1, "refusals": 0, "claimed_by": "h/1/ab", "lease_until": LATER, "created_at": AT}
+    row |= {"lease_boot": "a-former-boot 1" if state == "in_progress" else None, "changed_at": AT, "keep_until": LATER}
+    row |= {"result": _json({"sent": True}) if state == "done" else None}
+    return row | {"reason": "because" if state in ("failed", "released") else None} | more
+
+
 TARGET = "postgresql:7300000000000000000:shop"
 SENT = ("sent", "retry_wait", "unknown", "quarantined", "succeeded", "failed", "compensating", "compensated")
 PLANS = ("awaiting_approval", "approved", "claimed", "skipped", *SENT)
@@ -468,6 +477,10 @@ ROWS: Mapping[str, Rows] = {
         "remembered": [
             {"rule": "old-rule", "name": "records", "number": 0, "dataset": "charges", "content": b"\x00\x01\xff"}
         ],
+    },
+    "0023": {
+        "guarded_keys": [guarded_row(state) for state in ("in_progress", "done", "failed", "released")],
+        "guard_counts": [{"namespace": "welcome", "event": "created", "count": 4}],
     },
 }
 

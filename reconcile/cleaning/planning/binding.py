@@ -38,7 +38,7 @@ HARMLESS_IN_PROJECT = frozenset(
         # Storage, schedules, notifications and limits.
         *("state", "memory", "jobs", "channels", "max_parallel", "grace_stop", "alerts", "retention"),
         *("listen", "listen_hosts", "console"),
-        *("traces", "retries", "limits", "maintenance", "undo_window", "encryption_key", "audit"),
+        *("traces", "retries", "limits", "maintenance", "undo_window", "encryption_key", "audit", "guard"),
     }
 )
 

@@ -9,6 +9,7 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
+from reconcile.guard import Claim, Guard
 from reconcile.store import tables
 from tests.support.cli import Answer, Project
 
@@ -40,6 +41,7 @@ rules:
   negative: {kind: check, dataset: charges, where: amount < 0}
 channels: {team: {type: file, path: messages.jsonl}}
 jobs: {nightly: {rules: all, notify: [team]}}
+guard: {welcome: {}}
 """
 TABLES = """\
 create table customers (id integer primary key, name text, email text, phone text, status text, merged_into integer);
@@ -95,6 +97,14 @@ def live(folder: Path) -> Project:
         database.execute("delete from charges where id = 'c4'")
         database.execute("insert into charges values ('c5', 'F', 99)")
     _done(shop("run", "--quiet"), 1)
+    with Guard.open(folder / "reconcile.yaml") as guard:
+        for customer in ("done", "failed", "in progress"):
+            claim = guard.claim("welcome", customer)
+            assert isinstance(claim, Claim)
+            if customer == "done":
+                claim.complete({"message": "m-1"})
+            elif customer == "failed":
+                claim.fail("no address")
     return shop
 
 

@@ -1,0 +1,33 @@
+"""The front door: programs claim a key before they do something, so that it is done once. See docs/guard.md."""
+
+from reconcile.config.guarding import Namespace
+from reconcile.guard.claiming import (
+    ClaimLost,
+    Done,
+    InProgress,
+    KeyUnknown,
+    NamespaceUnknown,
+    OtherPayload,
+    ResultNotStored,
+    StillInProgress,
+)
+from reconcile.guard.guard import Claim, Guard, LeaseRefused, ParameterUnknown
+from reconcile.guard.keys import KeyRefused, PayloadRefused
+
+__all__ = [
+    "Claim",
+    "ClaimLost",
+    "Done",
+    "Guard",
+    "InProgress",
+    "KeyRefused",
+    "KeyUnknown",
+    "LeaseRefused",
+    "Namespace",
+    "NamespaceUnknown",
+    "OtherPayload",
+    "ParameterUnknown",
+    "PayloadRefused",
+    "ResultNotStored",
+    "StillInProgress",
+]
