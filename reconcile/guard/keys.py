@@ -47,7 +47,7 @@ class PayloadRefused(Wrong):
 
 def key_of(secret: bytes, namespace: str, key: Key) -> str:
     """Return `gk1.<key id>.<32 characters>`: 160 bits of an HMAC-SHA256 of namespace and key. Raises KeyRefused."""
-    parts = key if isinstance(key, Sequence) and not isinstance(key, str) else (key,)
+    parts = key if isinstance(key, Sequence) and not isinstance(key, str | bytes) else (key,)
     if not 1 <= len(parts) <= MOST_PARTS:
         raise KeyRefused(f"it has {len(parts)} parts; use 1 to {MOST_PARTS}")
     fields = {"v": VERSION, "namespace": namespace, "key": [_part(part) for part in parts]}

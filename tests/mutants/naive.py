@@ -20,6 +20,13 @@ def _at(module: str, test: str) -> str:
     return f"tests/{module}.py::{test}"
 
 
+_BEFORE_LOOSE = "_GET = _ROW.add_columns"
+_LOOSE = (
+    "_LOOSE = (\n    _OF_KEY,\n    sa.bindparam('the_fence') > 0,\n    sa.bindparam('the_state') != '',\n)\n"
+    + _BEFORE_LOOSE
+)
+"""A condition that takes the parameters of `_UNCHANGED` and compares only the key."""
+
 MUTANTS = (
     Mutant(
         "a failed COMMIT means not done",
@@ -251,5 +258,114 @@ MUTANTS = (
             ),
         ),
         (_at("product/chaos/test_crash", "test_killed_at_any_named_place_it_is_finished_once[a recovery]"),),
+    ),
+    Mutant(
+        "claim without a lease",
+        "a key in progress goes to whoever asks next",
+        (
+            (
+                "reconcile/guard/claiming.py",
+                "    if row.state is KeyState.IN_PROGRESS and seconds > 0:",
+                "    if row.state is KeyState.IN_PROGRESS and seconds < 0:",
+            ),
+        ),
+        (
+            _at(
+                "reconcile/guard/test_claims", "test_a_key_is_mine_then_in_progress_for_others_and_done_with_its_result"
+            ),
+        ),
+    ),
+    Mutant(
+        "check, then act",
+        "a claim takes the key that it saw free, whatever it is by now",
+        (
+            (
+                "reconcile/store/guarded_keys.py",
+                "_TAKE = (\n    sa.update(guarded_keys)\n    .where(*_UNCHANGED)",
+                "_TAKE = (\n    sa.update(guarded_keys)\n    .where(*_LOOSE)",
+            ),
+            ("reconcile/store/guarded_keys.py", _BEFORE_LOOSE, _LOOSE),
+        ),
+        (_at("reconcile/guard/test_claims", "test_of_two_claims_that_saw_the_same_row_one_takes_it"),),
+    ),
+    Mutant(
+        "a key from the time",
+        "each attempt has a key of its own",
+        (
+            (
+                "reconcile/guard/keys.py",
+                '    fields = {"v": VERSION,',
+                '    fields = {"at": str(uuid.uuid1()), "v": VERSION,',
+            ),
+        ),
+        (
+            _at(
+                "reconcile/guard/test_claims",
+                "test_a_guarded_function_works_once_per_key_and_its_repeats_get_the_result",
+            ),
+            _at(
+                "reconcile/guard/test_webhooks",
+                "test_an_event_is_worked_on_once_and_its_repeats_get_the_stored_answer",
+            ),
+        ),
+    ),
+    Mutant(
+        "complete without a fence",
+        "a claimer completes a key that another one took over",
+        (
+            (
+                "reconcile/store/guarded_keys.py",
+                "_FINISH = (\n    sa.update(guarded_keys)\n    .where(*_UNCHANGED)",
+                "_FINISH = (\n    sa.update(guarded_keys)\n    .where(*_LOOSE)",
+            ),
+            ("reconcile/store/guarded_keys.py", _BEFORE_LOOSE, _LOOSE),
+        ),
+        (
+            _at(
+                "reconcile/guard/test_claims",
+                "test_a_stale_claimer_completes_fails_and_renews_nothing_after_a_take_over",
+            ),
+        ),
+    ),
+    Mutant(
+        "free the key on an exception",
+        "after any error the work counts as not done",
+        (("reconcile/guard/guard.py", "        except not_done as error:", "        except Exception as error:"),),
+        (_at("reconcile/guard/test_claims", "test_an_error_leaves_the_key_in_progress_because_the_work_may_be_done"),),
+    ),
+    Mutant(
+        "the payload is not compared",
+        "another request gets the result of the first one with its key",
+        (
+            (
+                "reconcile/guard/claiming.py",
+                "    if row.payload != wanted.payload and row.state not in FREE:",
+                "    if row.payload == wanted.key and row.state not in FREE:",
+            ),
+        ),
+        (
+            _at(
+                "reconcile/guard/test_claims",
+                "test_another_payload_is_refused_while_the_key_is_in_progress_and_after",
+            ),
+        ),
+    ),
+    Mutant(
+        "leases by a clock that people set",
+        "on one host, a lease ends when the wall clock says so",
+        (
+            (
+                "reconcile/guard/claiming.py",
+                "    if boot == host.boot and end:",
+                "    if boot == host.boot and not end:",
+            ),
+        ),
+        (_at("reconcile/guard/test_claims", "test_on_one_host_a_clock_that_is_set_ahead_ends_no_lease"),),
+    ),
+    Mutant(
+        "deduplicate before the signature",
+        "a webhook that anybody sent is worked on",
+        (("reconcile/guard/webhooks/signatures.py", "    if not any(equal):", "    if not equal:"),),
+        (_at("reconcile/guard/test_webhooks", "test_what_is_not_signed_is_answered_401_and_claims_nothing"),),
     ),
 )

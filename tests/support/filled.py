@@ -135,10 +135,11 @@ def effect_row(state: str) -> Row:
 
 
 def guarded_row(state: str, **more: Any) -> Row:
-    """A key in that state, whose time is over."""
+    """A key in that state, kept for 400 days."""
     row = {"key": f"gk1.abcdef.{state}", "namespace": "welcome", "state": state, "payload": "ab" * 32, "fence": 7}
     row |= {"attempts": 1, "refusals": 0, "claimed_by": "h/1/ab", "lease_until": LATER, "created_at": AT}
-    row |= {"lease_boot": "a-former-boot 1" if state == "in_progress" else None, "changed_at": AT, "keep_until": LATER}
+    row |= {"lease_boot": "a-former-boot 1" if state == "in_progress" else None, "changed_at": AT}
+    row["keep_until"] = "2021-12-25T12:05:00.000000Z"
     row |= {"result": _json({"sent": True}) if state == "done" else None}
     return row | {"reason": "because" if state in ("failed", "released") else None} | more
 

@@ -190,6 +190,16 @@ def test_a_lease_beyond_its_limits_is_refused(door: Door, lease: Any) -> None:
         door.guard.claim("welcome", "a", lease=lease)
 
 
+def test_of_two_claims_that_saw_the_same_row_one_takes_it(door: Door) -> None:
+    key = door.take().key
+    seen = row(door, key)
+    taking = guarded_keys.Taking(seen.payload, seen.fence + 1, "x", door.clock.now, None, door.clock.now)
+    with door.store.begin() as tx:
+        taken = [guarded_keys.take(tx, seen, taking._replace(fence=seen.fence + number)) for number in (1, 2)]
+
+    assert taken == [True, False]
+
+
 def test_a_key_that_was_deleted_never_gives_its_next_life_the_same_fence(door: Door) -> None:
     stale = door.take()
     with door.store.begin() as tx:
