@@ -28,6 +28,7 @@ LISTS: Mapping[str, str | None] = {
     "audit": None,
     "presets": "name",
     "target": None,
+    "keys": None,
     "users": None,
     "tokens": None,
 }

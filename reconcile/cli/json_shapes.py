@@ -9,6 +9,10 @@ _DECISION = '{"changed", "sentence", "finding"}'
 _PLANNED = '{"sentence", "finding", "plan", "state"}'
 _RELEASE = '{"release", "held", "changed", "before", "kept"}'
 _USER = '{"user", "changed"}'
+_KEY = (
+    '{"key", "namespace", "state", "attempts", "refusals", "claimed_by", "until", "seconds", "created", "changed", '
+    '"kept_until", "result_bytes", "reason"}'
+)
 _MESSAGE = '{"changed"} and the message'
 
 SHAPES: Mapping[str, str] = {
@@ -47,6 +51,10 @@ SHAPES: Mapping[str, str] = {
     "releases": '[{"release", "first_seen", "current", "held", "file", "kept", "jobs", "rules", "last_run"}]',
     "releases show": '{"release", "files", "config"}',
     "releases diff": '{"from", "to", "diff"}',
+    "keys": f"[{_KEY}]",
+    "keys show": _KEY,
+    "keys release": _KEY,
+    "keys expire": _KEY,
     "hold": _RELEASE,
     "promote": f'{_RELEASE}, and "diff" without findings',
     "diff": (

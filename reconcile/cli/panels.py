@@ -16,6 +16,7 @@ PANELS: Mapping[str, Sequence[str]] = {
     "Cleaning": ("reject", "keep", "retry", "quarantine", "allow", "target"),
     "Releases": ("releases", "diff", "hold", "promote"),
     "Channels and log": ("notify", "messages", "audit"),
+    "Front door": ("keys",),
     "People": ("users", "tokens"),
     "State": ("doctor", "backup", "restore", "migrate", "compact", "seal", "erase"),
     "Help": ("help", "demo", "completion", "version"),

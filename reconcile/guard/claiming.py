@@ -14,6 +14,7 @@ from typing import Any
 from reconcile.audit import log
 from reconcile.coordination.clock import HostTime
 from reconcile.errors import Refused, Wrong
+from reconcile.guard.keys import PREFIX
 from reconcile.store import Transaction, guarded_keys
 from reconcile.store.columns import json_text
 from reconcile.store.guarded_keys import FREE, KeyRow, KeyState, Taking
@@ -24,6 +25,8 @@ LARGEST_RESULT = 65_536
 """Bytes of a result as JSON."""
 LONGEST_TEXT = 500
 """Characters of a reason, or of who claims."""
+SHORTEST_NAME = len(PREFIX) + 11
+"""Characters with which people name a key: `gk1.`, the key id, and the first four."""
 ACTOR = "reconcile"
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -41,6 +44,13 @@ class KeyUnknown(Wrong):
 
     def __init__(self, key: str) -> None:
         super().__init__(f"There is no key {key}. `reconcile keys` lists those in progress. Nothing was changed")
+
+
+class KeyAmbiguous(Wrong):
+    """Several keys begin like this."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"Several keys begin with {text}. Nothing was changed; give more of its name")
 
 
 class OtherPayload(Wrong):
@@ -241,6 +251,17 @@ def problem_of(result: Any) -> str | None:
     return None if size <= LARGEST_RESULT else f"it has {size:,} bytes as JSON, and {LARGEST_RESULT:,} are the most"
 
 
+def named(tx: Transaction, text: str) -> KeyRow:
+    """Return the key whose name begins with this text. Raises KeyUnknown, KeyAmbiguous."""
+    is_name = text.startswith(PREFIX) and len(text) >= SHORTEST_NAME and text.isascii() and text.isprintable()
+    rows = guarded_keys.beginning_with(tx, text, 3) if is_name else []
+    if not rows:
+        raise KeyUnknown(shortened(text))
+    if len(rows) > 1 and rows[0].key != text:
+        raise KeyAmbiguous(text)
+    return rows[0]
+
+
 # What people change
 
 
@@ -299,4 +320,5 @@ def _tell(tx: Transaction, actor: str, event: str, row: KeyRow, **more: str) -> 
 
 def shortened(text: str) -> str:
     """Return a text on one line, as long as it may be."""
-    return " ".join(text.replace("\0", " ").split())[:LONGEST_TEXT]
+    plain = text.replace("\0", " ").encode("utf-8", "replace").decode()
+    return " ".join(plain.split())[:LONGEST_TEXT]

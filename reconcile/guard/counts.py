@@ -31,8 +31,10 @@ class Counts:
         self._saved_at = clock()
 
     def add(self, namespace: str, event: str) -> None:
-        with self._lock:
-            self._pending[namespace, event] += 1
+        """Count an event of `EVENTS`; others are not counted."""
+        if event in EVENTS:
+            with self._lock:
+                self._pending[namespace, event] += 1
 
     def save_now_and_then(self, tx: Transaction) -> None:
         """Add the counts to the store if that is due, as the last change of a transaction."""

@@ -38,6 +38,7 @@ from reconcile.guard.counts import Counts
 from reconcile.guard.keys import Key, fingerprint, key_of
 from reconcile.store import Store, Transaction
 from reconcile.store.errors import CommitUnknown
+from reconcile.store.guarded_keys import KeyRow
 from rules.models import parse_duration
 
 P = ParamSpec("P")
@@ -110,6 +111,7 @@ class Guard:
         sleep: Callable[[float], None] = time.sleep,
         host: Callable[[], HostTime] = clock.this_host,
         owns_store: bool = True,
+        counts: Counts | None = None,
     ) -> None:
         self.namespaces = dict(namespaces)
         self._connect = connect
@@ -120,7 +122,7 @@ class Guard:
         self._store: Store | None = None
         self._of_parents: list[Store | None] = []  # closed here, their connections would end in the parent, too
         self._pid = 0
-        self.counts = Counts()
+        self.counts = Counts() if counts is None else counts
 
     @classmethod
     def open(cls, path: str | Path = "reconcile.yaml") -> Self:
@@ -148,9 +150,9 @@ class Guard:
         return cls(parsed, lambda: Store.open(state, Path(folder), key=key))
 
     @classmethod
-    def over(cls, store: Store, namespaces: Mapping[str, Namespace]) -> Self:
-        """Use an open store, which its owner closes."""
-        return cls(namespaces, lambda: store, owns_store=False)
+    def over(cls, store: Store, namespaces: Mapping[str, Namespace], counts: Counts | None = None) -> Self:
+        """Use an open store, which its owner closes, and counts that several guards of this process share."""
+        return cls(namespaces, lambda: store, owns_store=False, counts=counts)
 
     def close(self) -> None:
         """Save the last counts and close the store."""
@@ -208,12 +210,11 @@ class Guard:
             namespace,
             key_of(secret, namespace, key),
             fingerprint(secret, payload),
-            by or f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(8)}",
+            claiming.shortened(by or f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(8)}"),
             settings.lease if lease is None else checked_lease(lease),
             settings.keep,
         )
-        answer, event = self._change(lambda tx: claiming.claim(tx, wanted, self._host()), namespace)
-        self.counts.add(namespace, event)
+        answer = self._change(namespace, lambda tx: claiming.claim(tx, wanted, self._host()))
         if isinstance(answer, Conflict):
             raise OtherPayload(answer.key)
         return answer
@@ -222,24 +223,31 @@ class Guard:
         """Mark the key of a claim as done. Raises KeyUnknown, ClaimLost, ResultNotStored."""
         problem, keep = claiming.problem_of(result), self.settings(namespace).keep
         kept = None if problem else result
-        if self._change(lambda tx: claiming.complete(tx, key, fence, kept, keep), namespace):
-            self.counts.add(namespace, "used")
+        self._change(namespace, lambda tx: (None, "used" if claiming.complete(tx, key, fence, kept, keep) else ""))
         if problem:
             raise ResultNotStored(key, problem)
 
     def fail(self, namespace: str, key: str, fence: int, reason: str) -> None:
         """Free the key of a claim whose work was certainly not done. Raises KeyUnknown, ClaimLost."""
         keep = self.settings(namespace).keep
-        if self._change(lambda tx: claiming.fail(tx, key, fence, reason, keep), namespace):
-            self.counts.add(namespace, "failed")
+        self._change(namespace, lambda tx: (None, "failed" if claiming.fail(tx, key, fence, reason, keep) else ""))
 
     def renew(self, namespace: str, key: str, fence: int, lease: dt.timedelta | str | None = None) -> dt.datetime:
         """Let the lease of a claim last that long from now on; return its end. Raises KeyUnknown, ClaimLost."""
         settings = self.settings(namespace)
         length = settings.lease if lease is None else checked_lease(lease)
-        until = self._change(lambda tx: claiming.renew(tx, key, fence, length, settings.keep, self._host()), namespace)
-        self.counts.add(namespace, "renewed")
-        return until
+        host = self._host()
+        return self._change(
+            namespace, lambda tx: (claiming.renew(tx, key, fence, length, settings.keep, host), "renewed")
+        )
+
+    def release(self, key: str, *, reason: str, by: str) -> KeyRow:
+        """Let the next claim of a key do its work, for a person, even if it was done. Raises KeyUnknown, ClaimLost."""
+        return self._decide(key, lambda tx: (claiming.release(tx, key, reason=reason, by=by), "released"))
+
+    def expire(self, key: str, *, reason: str, by: str) -> KeyRow:
+        """End the lease of a key in progress, for a person. Raises KeyUnknown, NotInProgress, ClaimLost."""
+        return self._decide(key, lambda tx: (claiming.expire(tx, key, reason=reason, by=by), ""))
 
     # Doing work once
 
@@ -326,17 +334,24 @@ class Guard:
             self._sleep(step)
             left, pause = left - step, min(2 * pause, _LONGEST_WAIT)
 
-    def _change(self, change: Callable[[Transaction], T], namespace: str) -> T:
+    def _decide(self, key: str, change: Callable[[Transaction], tuple[KeyRow, str]]) -> KeyRow:
+        with self.store.read() as tx:
+            row, _ = claiming.present(tx, key)
+        return self._once(row.namespace, change)
+
+    def _change(self, namespace: str, change: Callable[[Transaction], tuple[T, str]]) -> T:
         """Make a change in a transaction; make it again if its commit is unknown, which adds nothing to the first."""
         self.settings(namespace)
         try:
-            return self._once(change)
+            return self._once(namespace, change)
         except CommitUnknown:
-            return self._once(change)
+            return self._once(namespace, change)
 
-    def _once(self, change: Callable[[Transaction], T]) -> T:
+    def _once(self, namespace: str, change: Callable[[Transaction], tuple[T, str]]) -> T:
+        """Make a change, which returns its result and the event to count."""
         with self.store.begin() as tx:
-            result = change(tx)
+            result, event = change(tx)
+            self.counts.add(namespace, event)
             self.counts.save_now_and_then(tx)
             return result
 

@@ -24,12 +24,24 @@ from reconcile.config.settings import Project
 from reconcile.coordination import pauses
 from reconcile.coordination.clock import held as clock_is_held
 from reconcile.findings.states import OVER, PlanState
+from reconcile.guard.counts import EVENTS
 from reconcile.journal import breaker, ownership
 from reconcile.messages import delivery, watchdog
 from reconcile.schedule.slots import run_id
 from reconcile.service import ready
 from reconcile.service.workers import CLAIM, OUTCOMES
-from reconcile.store import Store, StoreError, Transaction, breakers, findings, health, outbox, triggers, troubles
+from reconcile.store import (
+    Store,
+    StoreError,
+    Transaction,
+    breakers,
+    findings,
+    guarded_keys,
+    health,
+    outbox,
+    triggers,
+    troubles,
+)
 from reconcile.store import plans as stored_plans
 from reconcile.store import runs as stored_runs
 from reconcile.store import slots as stored_slots
@@ -244,6 +256,7 @@ def _all_metrics(tx: Transaction, project: Project) -> Iterator[Metric]:
     yield from _outbox(tx)
     yield from _jobs(tx, project)
     yield from _cleanings(tx, project)
+    yield from _keys(tx, project)
     yield _gauge("troubles", "Current troubles with Reconcile itself.", len(troubles.ongoing(tx)))
     yield _gauge("clock_held", "1 while a clock jump waits for confirmation.", int(clock_is_held(tx) is not None))
 
@@ -323,6 +336,19 @@ def _jobs(tx: Transaction, project: Project) -> Iterator[Metric]:
         is_paused = pauses.EVERYTHING in stopped or pauses.of_job(job) in stopped
         paused.add_metric([job], int(is_paused))
     yield from (success, overdue, paused)
+
+
+def _keys(tx: Transaction, project: Project) -> Iterator[Metric]:
+    """What happened to the keys of the namespaces of the configuration, in all processes."""
+    text = "Claims of keys and their ends, by event: " + ", ".join(EVENTS) + "."
+    counted, held = guarded_keys.counts(tx), guarded_keys.in_progress(tx) if project.guard else {}
+    events = CounterMetricFamily("reconcile_keys", text, labels=("namespace", "event"))
+    in_progress = _labelled("keys_in_progress", "Keys that a claim works on, or left.", "namespace")
+    for namespace in project.guard:
+        for event in EVENTS:
+            events.add_metric([namespace, event], counted.get((namespace, event), 0))
+        in_progress.add_metric([namespace], held.get(namespace, 0))
+    yield from (events, in_progress)
 
 
 def _age(tx: Transaction, since: dt.datetime | None) -> float:

@@ -195,7 +195,7 @@ def add_counts(tx: Transaction, counts: Mapping[tuple[str, str], int]) -> None:
 def counts(tx: Transaction) -> dict[tuple[str, str], int]:
     """Return the counts by namespace and event."""
     query = sa.select(guard_counts.c.namespace, guard_counts.c.event, guard_counts.c.count)
-    return {(row.namespace, row.event): row.count for row in tx.connection.execute(query)}
+    return {(namespace, event): number for namespace, event, number in tx.connection.execute(query)}
 
 
 def in_progress(tx: Transaction) -> dict[str, int]:

@@ -13,6 +13,8 @@ from fastapi import Depends, Request
 
 from reconcile.app import Application
 from reconcile.config.settings import Project
+from reconcile.guard.counts import Counts
+from reconcile.guard.guard import Guard
 from reconcile.people.sessions import Lifetime
 from reconcile.people.welcome import Welcome
 from reconcile.store import Store
@@ -36,11 +38,16 @@ class WebContext:
     wake: Callable[[str], None]
     sentence: Callable[[Exception], str]
     welcome: Welcome
+    counts: Counts = field(default_factory=Counts)
     _kept: dict[str, tuple[float, object]] = field(default_factory=dict, repr=False)
 
     def application(self) -> Application:
         """Return an application for one request, to be closed: its connections belong to the request alone."""
         return Application(self.project(), store=self.store())
+
+    def guard(self) -> Guard:
+        """Return the front door over the state; what it counts is kept for the whole process."""
+        return Guard.over(self.store(), self.project().guard, self.counts)
 
     def lifetime(self) -> Lifetime:
         settings = self.project().console

@@ -11,6 +11,7 @@ from reconcile.app import NameUnknown
 from reconcile.decisions.refusals import RunUnknown
 from reconcile.documents import JsonObject
 from reconcile.errors import Failed, Refused, Wrong
+from reconcile.guard import KeyUnknown, NamespaceUnknown
 from reconcile.people.roles import NotAllowed
 from reconcile.people.sessions import SignInRefused, TooManyAttempts
 from reconcile.people.tokens import TokenUnknown
@@ -23,7 +24,16 @@ PROBLEM = "application/problem+json"
 KNOWN = (Wrong, Refused, Failed, ConnectorError)
 """The errors whose message is a sentence for people."""
 
-_MISSING = (FindingUnknown, PlanUnknown, RunUnknown, NameUnknown, UserUnknown, TokenUnknown)
+_MISSING = (
+    FindingUnknown,
+    PlanUnknown,
+    RunUnknown,
+    NameUnknown,
+    UserUnknown,
+    TokenUnknown,
+    KeyUnknown,
+    NamespaceUnknown,
+)
 _FORBIDDEN = (NotAllowed, RevealRefused)
 
 

@@ -15,7 +15,7 @@ from reconcile import __version__
 from reconcile.service.applications import Asgi
 from reconcile.service.serve import ServeProcess
 from reconcile.web import errors, gate, slack
-from reconcile.web.api import people, reading, writing
+from reconcile.web.api import keys, people, reading, writing
 from reconcile.web.console import (
     listing,
     managing,
@@ -48,6 +48,7 @@ ROUTERS = (
     reading.router,
     writing.router,
     people.router,
+    keys.router,
 )
 
 log = structlog.get_logger("reconcile")

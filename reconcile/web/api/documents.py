@@ -14,7 +14,7 @@ from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Fiel
 from reconcile.documents import JsonObject
 from reconcile.findings.states import State
 from reconcile.people.roles import Role
-from rules.models import Severity
+from rules.models import Duration, Severity
 
 RoleWord = Annotated[str, Field(pattern=f"^({'|'.join(role.word for role in Role)})$")]
 Text = Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^\x00]*$")]
@@ -78,6 +78,11 @@ IdPart = str | int | float | bool | None
 
 RecordName = Annotated[list[IdPart], Field(max_length=50)] | IdPart
 """A record's id: its parts, or one text or number."""
+
+
+KeyPart = Annotated[str, StringConstraints(min_length=1, max_length=500)] | int
+"""A part of a key."""
+Fence = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class PairAnswerDocument(_Request):
@@ -462,3 +467,83 @@ class EffectsDocument(_Answer):
     breakers: list[BreakerDocument]
     pauses: list[JsonObject]
     operations: list[OperationTimesDocument]
+
+
+class ClaimDocument(_Request):
+    """A claim: `key` names the thing, by one part or several, and `payload` is what is asked for.
+
+    `by` names the claimer, such as an execution of a workflow: repeating its claim returns the same answer. `lease` is
+    a duration like 30s; by default that of the namespace.
+    """
+
+    namespace: Name
+    key: KeyPart | Annotated[list[KeyPart], Field(min_length=1, max_length=20)]
+    payload: Any = None
+    lease: Annotated[Duration, Field(strict=False)] | None = None
+    by: Name | None = None
+
+
+class CompleteDocument(_Request):
+    """The end of a claim, whose `fence` the claim's answer had; repeats of the claim get the result."""
+
+    fence: Fence
+    result: Any = None
+
+
+class FailDocument(_Request):
+    """The end of a claim whose work was certainly not done."""
+
+    fence: Fence
+    reason: Text = "no reason given"
+
+
+class RenewDocument(_Request):
+    """A longer lease for a claim, from now on."""
+
+    fence: Fence
+    lease: Annotated[Duration, Field(strict=False)] | None = None
+
+
+class KeyReasonDocument(_Request):
+    """Why a person changes a key."""
+
+    reason: Annotated[Text, StringConstraints(min_length=1)]
+
+
+class ClaimAnswerDocument(_Answer):
+    """`answer` is yours (do the work, then complete the key with the `fence`), in_progress (until `until`, in so many
+    `seconds`), or done (with the `result`). After `attempt` 1, an earlier claim may have done the work."""
+
+    answer: str
+    namespace: str
+    key: str
+    fence: int | None
+    attempt: int | None
+    until: Instant | None
+    seconds: float | None
+    result: Any
+
+
+class KeyDocument(_Answer):
+    """A claimed key, without its result. `seconds` are left of the lease of one in progress."""
+
+    key: str
+    namespace: str
+    state: str
+    attempts: int
+    refusals: int
+    claimed_by: str
+    until: Instant | None
+    seconds: float | None
+    created: Instant
+    changed: Instant
+    kept_until: Instant
+    result_bytes: int
+    reason: str | None
+
+
+class KeysDocument(_Answer):
+    """A page of keys. `cursor` is that of the next page, null after the last one."""
+
+    keys: list[KeyDocument]
+    cursor: str | None
