@@ -18,6 +18,8 @@ from reconcile import config
 from reconcile.app import Application
 from reconcile.coordination import pauses
 from reconcile.coordination.clock import HostTime, look
+from reconcile.guard import Claim, Guard
+from reconcile.guard.counts import EVENTS
 from reconcile.messages import delivery, outbox, troubles
 from reconcile.service.metrics import FRESH, Metrics, ProcessState
 from reconcile.service.scheduler import Scheduler
@@ -85,6 +87,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
         },
         "jobs": {"nightly": {"rules": ["twice", "again"]}, "other": {"rules": ["twice"]}},
         "channels": {"team": {"type": "file", "path": "messages.jsonl", "format": "jsonl"}},
+        "guard": {"welcome": {}, "refunds": {}},
     }
     (tmp_path / "charges.csv").write_text("id,order\n1,A\n2,A\n3,B\n")
     (tmp_path / "reconcile.yaml").write_text(json.dumps(written))
@@ -351,7 +354,24 @@ def test_no_label_holds_data_or_secrets(server: Server) -> None:
     labels = {name for samples in server.read().values() for key in samples for name, _ in key}
 
     ours = {"reconcile_job", "rule", "state", "severity", "status", "channel", "class", "outcome", "le"}
+    ours |= {"namespace", "event"}
     assert labels == ours - {"class"}
+
+
+def test_claims_of_every_process_are_counted_by_namespace_and_event_from_zero_on(server: Server) -> None:
+    assert server.value("keys_total", namespace="refunds", event="conflicts") == 0
+    with Guard.over(server.store, server.application.project.guard) as guard:
+        for customer in (1, 2):
+            claim = guard.claim("welcome", customer)
+        assert isinstance(claim, Claim)
+        claim.complete()
+        guard.claim("welcome", 2)
+
+    counted = {event: server.value("keys_total", namespace="welcome", event=event) for event in EVENTS}
+
+    assert {event: number for event, number in counted.items() if number} == {"created": 2, "used": 1, "hits": 1}
+    assert server.value("keys_in_progress", namespace="welcome") == 1
+    assert server.value("keys_in_progress", namespace="refunds") == 0
 
 
 def test_a_scraper_that_asks_for_openmetrics_gets_it(server: Server) -> None:
