@@ -13,10 +13,11 @@ from reconcile.guard.claiming import (
     ResultNotStored,
     StillInProgress,
 )
-from reconcile.guard.guard import Claim, Guard, LeaseRefused, ParameterUnknown
+from reconcile.guard.guard import AsyncRefused, Claim, Guard, LeaseRefused, ParameterUnknown
 from reconcile.guard.keys import KeyRefused, PayloadRefused
 
 __all__ = [
+    "AsyncRefused",
     "Claim",
     "ClaimLost",
     "Done",

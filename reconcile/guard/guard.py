@@ -63,6 +63,13 @@ class ParameterUnknown(Wrong):
         super().__init__(f"{function}() has no parameter `{name}` for its key or payload")
 
 
+class AsyncRefused(Wrong):
+    """A coroutine has no result when its function returns."""
+
+    def __init__(self, function: str) -> None:
+        super().__init__(f"{function}() is async: decorate a plain function, and await it in a thread of its own")
+
+
 @dataclass
 class Claim:
     """A key that is yours until `until`. Do the work, then `complete` it; the repeats get the result.
@@ -292,12 +299,14 @@ class Guard:
     ) -> Callable[[Callable[P, R]], Callable[P, R]]:
         """Decorate a function so that it runs once per key; `key` and `payload` name its parameters. See `run`.
 
-        Raises ParameterUnknown, NamespaceUnknown.
+        Raises ParameterUnknown, AsyncRefused, NamespaceUnknown.
         """
         self.settings(namespace)
         key_names = [key] if isinstance(key, str) else list(key)
 
         def decorate(function: Callable[P, R]) -> Callable[P, R]:
+            if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+                raise AsyncRefused(function.__name__)
             signature = inspect.signature(function)
             for name in (*key_names, *payload):
                 if name not in signature.parameters:

@@ -21,6 +21,7 @@ SERVER.set_forkserver_preload(
         ),
         *(
             "reconcile.app",
+            "reconcile.guard",
             "reconcile.audit.log",
             "reconcile.doctor.checking",
             "reconcile.decisions.service",

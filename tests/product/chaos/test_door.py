@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import random
 import time
 from collections import defaultdict
@@ -15,10 +16,10 @@ from reconcile.store import Store
 from tests.support.chance import SEED, few
 from tests.support.store import Program
 
-pytestmark = [pytest.mark.chaos, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(few(300, 7200))]
 PROCESSES = few(8, 32)
-KEYS = few(80, 10_000)
-KILLS = few(8, 400)
+KEYS = int(os.environ.get("RECONCILE_DOOR_KEYS") or few(200, 10_000))
+KILLS = few(10, 400)
 NAMESPACES = {"work": {"lease": "1s", "keep": "1d"}}
 
 WORK = """

@@ -10,7 +10,8 @@ import pytest
 
 from reconcile.service.listener import Listener
 from reconcile.web.api.documents import ClaimAnswerDocument, ClaimDocument, CompleteDocument
-from tests.support.docs import ROOT, blocks
+from tests.support.docs import blocks
+from tests.support.folders import ROOT
 from tests.support.web import Browser
 
 PAGE = ROOT / "docs" / "guard.md"

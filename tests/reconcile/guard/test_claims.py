@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from reconcile.audit import log
 from reconcile.config.settings import Retention
 from reconcile.guard import (
+    AsyncRefused,
     Claim,
     ClaimLost,
     Done,
@@ -414,6 +415,14 @@ def test_a_function_without_the_parameter_is_refused_where_it_is_decorated(door:
         @door.guard.guarded("welcome", key="order")
         def send(customer: int) -> int:
             return customer
+
+
+def test_an_async_function_is_refused_since_its_result_comes_later(door: Door) -> None:
+    async def send(customer: int) -> int:
+        return customer
+
+    with pytest.raises(AsyncRefused, match=r"send\(\) is async"):
+        door.guard.guarded("welcome", key="customer")(send)
 
 
 # Counts and retention
