@@ -135,15 +135,22 @@ def _links(dataset: DatasetConfig, entry: Entry) -> Iterator[Mistake]:
     for index, link in enumerate(dataset.references):
         to = link.to or dataset.id
         place = locate(entry.node, ("references", index))
-        is_sheet = getattr(dataset.settings, "sheet", None) is not None
-        if getattr(dataset.settings, "table", None) is None and not is_sheet:
+        kind = _kind_without_keys(dataset)
+        if getattr(dataset.settings, "table", None) is None and kind is None:
             yield Mistake.at(place.node.at, "`references` needs a table, but this dataset has none; remove it")
         elif len(link.columns) != len(to):
             mistake = f"names {len(link.columns)} columns for {len(to)}; write one for each" if to else "needs `to`"
             yield Mistake.at(place.node.at, f"the link from `{short(link.table)}` {mistake}")
-        elif is_sheet and not link.id:
-            mistake = "needs `id`, the columns there that identify a row: a sheet has no primary key"
+        elif kind and not link.id:
+            mistake = f"needs `id`, the columns there that identify a row: a {kind} has no primary key"
             yield Mistake.at(place.node.at, f"the link from `{short(link.table)}` {mistake}")
+
+
+def _kind_without_keys(dataset: DatasetConfig) -> str | None:
+    """Return the word for a dataset's table if its rows can refer to records but have no primary key."""
+    if getattr(dataset.settings, "sheet", None) is not None:
+        return "sheet"
+    return "file" if hasattr(dataset.settings, "delimiter") else None
 
 
 def _file_of(top: TopSettings, folder: Path) -> Path | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from connectors.files.connector import FilesDataset, FilesSettings
 from connectors.files.source import FilesSource
-from connectors.target import Change, Receipt, Row
+from connectors.target import Change, Receipt, Row, RowName
 
 STORE = ("st_ours", 1)
 
@@ -78,9 +78,17 @@ class CsvFileTarget:
             for change in changes
         ]
 
+    def moves(self, to: CsvFileTarget, *ids: str) -> list[Change]:
+        """Changes that move records with these ids to another file with the same columns."""
+        changes = []
+        for row in self.rows(*ids):
+            changes.append(Change(RowName(to.name, row.name.key), None, row.cells, "moved"))
+            changes.append(Change(row.name, row.cells, None, "surplus"))
+        return changes
+
     def receipt(self, key: str) -> Receipt:
         return Receipt(key, f"of {key}", *STORE, 3, "P-1", table=self.name)
 
     def beside(self) -> set[str]:
-        """The names of the files beside it."""
+        """The names of the files in its folder, without itself."""
         return {path.name for path in self.folder.iterdir()} - {self.name}

@@ -74,6 +74,9 @@ class FileTable(Protocol):
     def named(self, cell: Cell) -> str:
         """The text of a cell as `texts` has it."""
 
+    def is_same(self, first: Cell, second: Cell) -> bool:
+        """Return True if both hold the same value, however it is written; the second may be of another table."""
+
     def typed(self, columns: Sequence[str], numbers: Sequence[int] | None = None) -> Iterator[tuple[Any, ...]]:
         """The values of these columns as a scan reads them, of the records with these numbers; None: of all."""
 

@@ -13,7 +13,6 @@ A version that somebody saved and that cannot go back is kept as `customers.csv.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import fcntl
 import hashlib
@@ -21,9 +20,11 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from connectors.disk.cleaning import swapping
 from connectors.disk.paths import beside
 from connectors.target import TargetError, TargetRefused, TransactionOutcome
 
@@ -37,8 +38,6 @@ _OPENED_BY = {"Excel": "~${}", "LibreOffice": ".~lock.{}#"}
 _PAUSING = frozenset(
     {errno.EACCES, errno.ENAMETOOLONG, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ETXTBSY}
 )
-_WITHOUT_EXCHANGE = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP})
-_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 _WRITE_BITS = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 _WAIT = 0.05
 
@@ -54,6 +53,10 @@ def not_changed(name: str, reason: str, remedy: str, outcome: TransactionOutcome
     return TargetError(f"{name} was not changed: {reason}; {remedy}", outcome)
 
 
+def _digest_of(path: Path) -> str | None:
+    return digest(path.read_bytes()) if path.exists() else None
+
+
 def refuse_links(path: Path, name: str) -> None:
     """Raise TargetRefused for a file that an exchange would tear from its other names, and for anything else."""
     status = path.lstat()
@@ -62,10 +65,41 @@ def refuse_links(path: Path, name: str) -> None:
         reason = "it is a symbolic link, which an exchange of the file would replace; name the file behind it"
     elif not stat.S_ISREG(status.st_mode):
         reason = "it is not a regular file; name a file"
-    elif status.st_nlink > 1 and not (status.st_nlink == 2 and _is_same(path, beside(path, "former"))):
+    elif status.st_nlink > 1 and not (status.st_nlink == 2 and swapping.is_same(path, beside(path, "former"))):
         reason = "it has several names (hard links), which an exchange would separate; make a copy with only one"
     if reason:
         raise TargetRefused(f"Records of {name} cannot be cleaned: {reason}")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where the two versions of an interrupted exchange are, by their digests `before` and `after`.
+
+    `now` is the digest of the file, None if it is missing; `left` that of `out`, the version beside it.
+    """
+
+    before: str
+    after: str
+    now: str | None
+    left: str | None
+    out: Path
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """Done or not, as far as the bytes of the file tell."""
+        if self.now in (self.before, self.after):
+            return "done" if self.now == self.after else "not_done"
+        return None
+
+    @property
+    def can_go_on(self) -> bool:
+        """Return True if the file is as it was read, and its next version is beside it."""
+        return (self.now, self.left) == (self.before, self.after)
+
+    @property
+    def can_go_back(self) -> bool:
+        """Return True if nobody saved the file since the exchange, and its former version is beside it."""
+        return (self.now, self.left) == (self.after, self.before)
 
 
 class LockedFile:
@@ -79,6 +113,7 @@ class LockedFile:
         self._end = time.monotonic() + seconds
         self._lock: int | None = None
         self._is_begun = False
+        self._came_out: Path | None = None
 
     def __enter__(self) -> LockedFile:
         with self.failing("lock"):
@@ -109,65 +144,90 @@ class LockedFile:
                     reason = f"{what} is read-only"
                     raise not_changed(self.name, reason, f"allow writing to {what}", TransactionOutcome.PAUSE)
 
-    def replace(
-        self, before: str, data: bytes, note: Callable[[], None], is_former_ours: Callable[[str], bool]
-    ) -> None:
-        """Replace the version with the digest `before` by this one; `note` is called before that begins.
+    def write(self, data: bytes) -> None:
+        """Write the next version beside the file. Raises a TargetError; then nothing was changed."""
+        self._is_begun, self._came_out = False, None
+        self.must_be_free()
+        with self.failing("write"):
+            self._write_new(beside(self.path, "new"), data)
+            reach("written")
+
+    def compare(self, before: str) -> None:
+        """Raise a TargetError, which is NOT_DONE or PAUSE, unless the file still is the version with this digest."""
+        self.must_be_free()
+        with self.failing("read"):
+            self._must_be_unchanged(before)
+            reach("compared")
+
+    def exchange(self, before: str, after: str, is_former_ours: Callable[[str], bool]) -> None:
+        """Exchange the file for the version that was written; these are the digests of the two.
 
         `is_former_ours` is asked about the digest of the former version that is kept so far. Raises a TargetError:
-        NOT_DONE if another version is there, UNKNOWN if somebody saved twice meanwhile, so that only the rows can tell.
+        NOT_DONE if another version was there, UNKNOWN if somebody saved twice meanwhile, so that only the rows can
+        tell.
         """
         new, former = beside(self.path, "new"), beside(self.path, "former")
-        self._is_begun = False
-        self.must_be_free()
-        try:
-            with self.failing("write"):
-                self._write_new(new, data)
-                _reach("written")
-                note()
-                _reach("noted")
-                self.must_be_free()
-                self._must_be_unchanged(before)
-                _reach("compared")
-                self._set_apart(former, is_former_ours)
-                self._is_begun = True
-                came_out = new if _exchanged(new, self.path) else self._replaced(new, former)
-                _reach("exchanged")
-                if digest(came_out.read_bytes()) != before:
-                    self._give_back(came_out, digest(data))
-                _reach("verified")
-                came_out.rename(former)
-                _sync_folder(self.path.parent)
-                _reach("kept")
-        except TargetError:
-            if not self._is_begun:
-                new.unlink(missing_ok=True)
-            raise
+        with self.failing("write"):
+            self._set_apart(former, is_former_ours)
+            self._is_begun = True
+            came_out = new if swapping.exchanged(new, self.path) else self._replaced(new, former)
+            reach("exchanged")
+            if digest(came_out.read_bytes()) != before:
+                self._give_back(came_out, after)
+            self._came_out = came_out
+            reach("verified")
 
-    def settle(self, before: str, after: str, rows: Callable[[bytes], Outcome | None]) -> Outcome | None:
-        """Tell if a replacement was done that a process began and did not finish; tidy up after it.
+    def must_hold(self, version: str) -> None:
+        """Raise a TargetError, which is NOT_DONE, unless the file is the version with this digest."""
+        with self.failing("read"):
+            if _digest_of(self.path) != version:
+                raise self._saved_meanwhile()
 
-        None if only a person can tell. `rows` looks at the rows of a version that is neither of the two.
-        """
+    def keep_former(self) -> None:
+        """Keep the version that an exchange took out, beside the file."""
+        assert self._came_out is not None  # noqa: S101 - the caller exchanged it
+        with self.failing("write"):
+            self._came_out.rename(beside(self.path, "former"))
+            swapping.sync_folder(self.path.parent)
+            reach("kept")
+
+    def abandon(self) -> None:
+        """Remove the next version, unless it may be in the place of the file."""
+        if not self._is_begun:
+            beside(self.path, "new").unlink(missing_ok=True)
+
+    def standing(self, before: str, after: str) -> Standing:
+        """Tell where the versions of an interrupted exchange are; give back a save that came out of it."""
         new, former = beside(self.path, "new"), beside(self.path, "former")
         with self.failing("settle"):
-            now = digest(self.path.read_bytes())
+            now = _digest_of(self.path)
             out = new if new.exists() or now != after else former
-            left = digest(out.read_bytes()) if out.exists() else None
+            left = _digest_of(out)
             if now == after and left not in (None, before, after):  # a save came out, and the process died
-                _exchange_or_replace(out, self.path)
+                swapping.exchange_or_replace(out, self.path)
                 now, left = left, after
-            if left == before:
-                out.rename(former)
-            elif left == after:
-                out.unlink()
-            elif left is not None:
-                self._keep(out)
-            _sync_folder(self.path.parent)
-            data = self.path.read_bytes()
-        if now in (before, after):
-            return "done" if now == after else "not_done"
-        return "not_done" if left == after else rows(data)
+            return Standing(before, after, now, left, out)
+
+    def take_back(self, standing: Standing) -> None:
+        """Exchange the file for its former version again. Raises a TargetError: NOT_DONE if somebody saved it."""
+        self.must_be_free()
+        with self.failing("settle", unknown=True):
+            swapping.exchange_or_replace(standing.out, self.path)
+            if _digest_of(standing.out) != standing.after:  # saved at this moment: their version keeps the name
+                swapping.exchange_or_replace(standing.out, self.path)
+                raise self._saved_meanwhile()
+            swapping.sync_folder(self.path.parent)
+
+    def tidy_up(self, standing: Standing) -> None:
+        """Keep or remove what an interrupted exchange left beside the file."""
+        with self.failing("settle"):
+            if standing.left == standing.before:
+                standing.out.rename(beside(self.path, "former"))
+            elif standing.left == standing.after:
+                standing.out.unlink()
+            elif standing.left is not None:
+                self._keep(standing.out)
+            swapping.sync_folder(self.path.parent)
 
     def tidy(self) -> None:
         """Remove what a process left that died before it noted anything."""
@@ -206,8 +266,7 @@ class LockedFile:
     def _must_be_unchanged(self, before: str) -> None:
         if time.monotonic() > self._end:
             raise not_changed(self.name, "the time limit passed", "it is tried again", TransactionOutcome.NOT_DONE)
-        if digest(self.path.read_bytes()) != before:
-            raise self._saved_meanwhile()
+        self.must_hold(before)
 
     def _write_new(self, new: Path, data: bytes) -> None:
         """Write the new version with the mode, the owner and the attributes of the file."""
@@ -229,7 +288,7 @@ class LockedFile:
         """Replace the file where the system cannot exchange two; return its former version, by a link made before."""
         former.unlink(missing_ok=True)
         os.link(self.path, former)
-        if not _is_same(self.path, former):  # saved between the two calls
+        if not swapping.is_same(self.path, former):  # saved between the two calls
             former.unlink()
             self._is_begun = False
             raise self._saved_meanwhile()
@@ -241,12 +300,12 @@ class LockedFile:
         if came_out == beside(self.path, "former"):
             self._restore_linked(came_out, after)
             raise self._saved_meanwhile()
-        _exchange_or_replace(came_out, self.path)
+        swapping.exchange_or_replace(came_out, self.path)
         if digest(came_out.read_bytes()) == after:
             came_out.unlink()
-            _sync_folder(self.path.parent)
+            swapping.sync_folder(self.path.parent)
             raise self._saved_meanwhile()
-        _exchange_or_replace(came_out, self.path)  # saved once more: the newest version keeps the name
+        swapping.exchange_or_replace(came_out, self.path)  # saved once more: the newest version keeps the name
         kept = self._keep(came_out)
         raise not_changed(
             self.name,
@@ -266,7 +325,7 @@ class LockedFile:
                 TransactionOutcome.UNKNOWN,
             )
         former.rename(self.path)
-        _sync_folder(self.path.parent)
+        swapping.sync_folder(self.path.parent)
 
     def _saved_meanwhile(self) -> TargetError:
         reason = "another program saved it at the same moment, and that version is kept"
@@ -288,57 +347,7 @@ class LockedFile:
         raise FileExistsError(errno.EEXIST, "too many saved versions", str(self.path))
 
 
-def write_durably(path: Path, data: bytes, like: Path) -> None:
-    """Replace a small file of ours in one step, with the mode and the owner of another file."""
-    new = path.with_name(f"{path.name}-next")
-    new.unlink(missing_ok=True)
-    status = like.stat()
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        with contextlib.suppress(PermissionError):
-            os.fchown(descriptor, status.st_uid, status.st_gid)
-        os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
-        os.fsync(descriptor)
-    new.replace(path)
-    _sync_folder(path.parent)
-
-
-def _exchanged(first: Path, second: Path) -> bool:
-    """Exchange two files in one step; False where the system cannot."""
-    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    if rename is None:
-        return False
-    if rename(_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(second), _RENAME_EXCHANGE) == 0:
-        _sync_folder(second.parent)
-        return True
-    number = ctypes.get_errno()
-    if number in _WITHOUT_EXCHANGE:
-        return False
-    raise OSError(number, os.strerror(number), str(second))
-
-
-def _exchange_or_replace(first: Path, second: Path) -> None:
-    if not _exchanged(first, second):
-        aside = second.with_name(f"{first.name}-aside")
-        os.link(second, aside)
-        first.replace(second)
-        aside.rename(first)
-
-
-def _is_same(first: Path, second: Path) -> bool:
-    return os.path.lexists(second) and os.path.samestat(first.lstat(), second.lstat())
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _reach(step: str) -> None:
+def reach(step: str) -> None:
+    """Tell the tests that a step of a replacement is done."""
     if armed is not None:
         armed(step)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from connectors.disk.cleaning.contents import Edits, FileContent, FileTable, FormerPlace, Unwritable
 from connectors.disk.cleaning.exchange import LockedFile, Outcome, not_changed
 from connectors.disk.cleaning.notes import ChangedRow, Notes, Pending
-from connectors.disk.cleaning.rows import referring, rows_of
+from connectors.disk.cleaning.rows import is_any_of, referring, rows_of
 from connectors.target import Cell, Cells, Change, Reference, Row, RowName, RowsDiffer, TransactionOutcome
 
 Texts = tuple[str, ...]
@@ -80,7 +80,7 @@ class LockedTable:
         """The rows that refer to any of these cells, with the changes of this transaction. Raises TargetRefused."""
         numbers = [number for number in referring(self.records, reference, to) if number not in self.changed]
         for number, cells in self.changed.items():
-            if cells is not None and tuple(cells.get(column) for column in reference.columns) in to:
+            if cells is not None and is_any_of([cells.get(column) for column in reference.columns], to, self.records):
                 numbers.append(number)
         existing = sorted(number for number in numbers if number < self.records.count)
         rows = rows_of(self.name, self.records, reference.key, existing)
@@ -121,7 +121,7 @@ class LockedTable:
     def add(self, row: RowName, after: Cells) -> None:
         """Add a record; it takes the place of one with the same key that this transaction removed."""
         if self.number_of(row) is not None:
-            reason = "it has a record with the id of one that would be put back"
+            reason = "it already has a record with the id of one that would be added"
             raise not_changed(self.name, reason, "compare the two", TransactionOutcome.CONFLICT)
         number = self.removed_number(row)
         cells = {name: self.fitted(number, name, after.get(name), after) for name in self.records.columns}
@@ -206,12 +206,50 @@ class LockedContent:
         return {name: table for name, table in self.tables.items() if table.changed}
 
 
-def outcome_by_rows(content: FileContent, notes: Notes, pending: Pending) -> Outcome | None:
+def outcome_by_rows(content: FileContent | None, notes: Notes, pending: Pending) -> Outcome | None:
     """Tell by the rows if a pending change was made: all are as after it, or all as before it.
 
-    Raises a ConnectorError if the file cannot be read.
+    Without content, the file is missing. Raises a ConnectorError if the file cannot be read.
     """
+    present = _present_rows(content, notes, pending)
+    for outcome in _OUTCOMES:
+        expected = ((row, row.after if outcome == "done" else row.before) for row in pending.rows)
+        if present is not None and all(
+            present[row.table, row.key] == ([] if image is None else [image]) for row, image in expected
+        ):
+            return outcome
+    return None
+
+
+def outcome_by_keys(content: FileContent | None, notes: Notes, pending: Pending) -> Outcome | None:
+    """As `outcome_by_rows`, but a row that comes or goes may have been edited since: it only has to be there or not.
+
+    That is enough to know which of two files has a record.
+    """
+    present = _present_rows(content, notes, pending)
+    for outcome in _OUTCOMES:
+        if present is not None and all(_is_there(row, outcome, present[row.table, row.key]) for row in pending.rows):
+            return outcome
+    return None
+
+
+_OUTCOMES: tuple[Outcome, ...] = ("done", "not_done")
+
+
+def _is_there(row: ChangedRow, outcome: Outcome, present: Sequence[str]) -> bool:
+    image = row.after if outcome == "done" else row.before
+    if row.before is None or row.after is None:
+        return len(present) == (0 if image is None else 1)
+    return list(present) == [image]
+
+
+def _present_rows(
+    content: FileContent | None, notes: Notes, pending: Pending
+) -> Mapping[tuple[str, str], Sequence[str]] | None:
+    """The digests of all rows with the key of a changed one, by table and key; None if the key columns are missing."""
     digests: dict[tuple[str, str], list[str]] = {(row.table, row.key): [] for row in pending.rows}
+    if content is None:
+        return digests
     for name, columns in pending.keys.items():
         table = content.table(name, notes.settings.get(name))
         if not set(columns) <= set(table.columns):
@@ -220,11 +258,7 @@ def outcome_by_rows(content: FileContent, notes: Notes, pending: Pending) -> Out
             key = (name, notes.digest_of_key(columns, texts))
             if key in digests:
                 digests[key].append(notes.digest_of(table.cells(number)))
-    for outcome in ("done", "not_done"):
-        expected = [(row, row.after if outcome == "done" else row.before) for row in pending.rows]
-        if all(digests[row.table, row.key] == ([] if image is None else [image]) for row, image in expected):
-            return outcome
-    return None
+    return digests
 
 
 def text_of(cell: Cell) -> str:

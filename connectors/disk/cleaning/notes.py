@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from connectors.disk.cleaning.contents import FormerPlace
-from connectors.disk.cleaning.exchange import write_durably
+from connectors.disk.cleaning.exchange import Outcome
+from connectors.disk.cleaning.swapping import write_durably
 from connectors.disk.paths import beside
 from connectors.target import Cell, Cells, Receipt, TargetRefused
 
@@ -36,18 +37,23 @@ class ChangedRow:
 
 @dataclass(frozen=True)
 class Version:
-    """A change of the file: the digests of its bytes before and after, and the owner's ratchet then."""
+    """A change of the file: the digests of its bytes before and after, and the owner's ratchet then.
+
+    `together` names the transaction of a change of several files. It is the same in the notes of each.
+    """
 
     before: str
     after: str
     ratchet: int
+    together: str = ""
 
 
 @dataclass(frozen=True)
 class Pending:
     """A change that may not have been made yet, noted before it begins.
 
-    `keys` are the columns that name the rows of each table.
+    `keys` are the columns that name the rows of each table. `files` are all files of a change of several, in the order
+    in which they are exchanged.
     """
 
     version: Version
@@ -55,6 +61,12 @@ class Pending:
     removed: Mapping[str, tuple[FormerPlace, ...]]
     keys: Mapping[str, tuple[str, ...]]
     rows: tuple[ChangedRow, ...]
+    files: tuple[str, ...] = ()
+
+    @property
+    def is_of_bytes(self) -> bool:
+        """Return True if the file itself changes. Otherwise the change of others is noted here, with its receipts."""
+        return self.version.before != self.version.after
 
 
 @dataclass(frozen=True)
@@ -62,7 +74,8 @@ class Notes:
     """The content of the file of notes. `settings` are those of the dataset by which each table was read last.
 
     `removed` are the removed records of each table, in the order of the file. `undecided` are keys of receipts of a
-    change that may or may not have been made; True once the question was answered with that.
+    change that may or may not have been made; True once the question was answered with that. `undecided_files` are the
+    files that such a change was about.
     """
 
     salt: str
@@ -72,13 +85,15 @@ class Notes:
     versions: tuple[Version, ...] = ()
     pending: Pending | None = None
     undecided: Mapping[str, bool] = field(default_factory=dict)
+    undecided_files: tuple[str, ...] = ()
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def done(self) -> Notes:
         """The notes after the pending change was made."""
         assert self.pending is not None  # noqa: S101 - the caller looked
         pending = self.pending
-        versions = (*self.versions, pending.version)[-_MOST_VERSIONS:]
+        made = (pending.version,) if pending.is_of_bytes else ()
+        versions = (*self.versions, *made)[-_MOST_VERSIONS:]
         receipts = {**self.receipts, **pending.receipts}
         removed = {**self.removed, **pending.removed}
         undecided = {key: asked for key, asked in self.undecided.items() if key not in pending.receipts}
@@ -89,8 +104,19 @@ class Notes:
 
     def unknown(self) -> Notes:
         """The notes after nobody could tell if the pending change was made."""
-        keys = self.pending.receipts if self.pending else ()
-        return replace(self, pending=None, undecided={**self.undecided, **dict.fromkeys(keys, False)})
+        assert self.pending is not None  # noqa: S101 - the caller looked
+        undecided = {**self.undecided, **dict.fromkeys(self.pending.receipts, False)}
+        return replace(self, pending=None, undecided=undecided, undecided_files=self.pending.files)
+
+    def settled(self, outcome: Outcome | None) -> Notes:
+        """The notes after the pending change came out like this; None if nobody can tell."""
+        if outcome is None:
+            return self.unknown()
+        return self.done() if outcome == "done" else self.not_done()
+
+    def has_made(self, together: str) -> bool:
+        """Return True if that change of several files was made."""
+        return any(version.together == together for version in self.versions)
 
     def owner_of(self, now: str) -> Owner | None:
         """The owner; with a lower ratchet if the file, whose digest is `now`, is an older version of itself."""
@@ -160,6 +186,7 @@ def _notes(content: Mapping[str, Any]) -> Notes:
         versions=tuple(Version(**version) for version in content["versions"]),
         pending=None if pending is None else _pending(pending),
         undecided=dict(content["undecided"]),
+        undecided_files=tuple(content.get("undecided_files", ())),
         settings=dict(content["settings"]),
     )
 
@@ -171,6 +198,7 @@ def _pending(content: Mapping[str, Any]) -> Pending:
         removed=_removed(content["removed"]),
         keys={table: tuple(columns) for table, columns in content["keys"].items()},
         rows=tuple(ChangedRow(**row) for row in content["rows"]),
+        files=tuple(content.get("files", ())),
     )
 
 

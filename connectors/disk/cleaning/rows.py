@@ -23,13 +23,18 @@ def referring(table: FileTable, reference: Reference, to: Sequence[tuple[Cell, .
         if cells is None:
             continue
         own = table.cells(number)
-        if tuple(own.get(column) for column in reference.columns) != cells:
+        if not is_any_of([own.get(column) for column in reference.columns], [cells], table):
             raise TargetRefused(
                 f"A row of {reference.table} refers to a record of {reference.to_table} by a value of another kind, "
                 "such as a text for a number; make them the same kind"
             )
         numbers.append(number)
     return numbers
+
+
+def is_any_of(cells: Sequence[Cell], to: Sequence[Sequence[Cell]], table: FileTable) -> bool:
+    """Return True if these cells of the table refer by the same values as any of the others."""
+    return any(all(map(table.is_same, cells, others)) for others in to)
 
 
 def rows_of(name: str, table: FileTable, key: Sequence[str], numbers: Sequence[int]) -> list[Row]:

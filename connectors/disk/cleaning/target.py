@@ -17,6 +17,7 @@ from connectors.disk.cleaning import notes as beside_file
 from connectors.disk.cleaning.contents import FileContent, FileTable
 from connectors.disk.cleaning.exchange import LockedFile
 from connectors.disk.cleaning.locked import LockedTable
+from connectors.disk.cleaning.notes import Pending
 from connectors.disk.cleaning.rows import referring, rows_of
 from connectors.disk.cleaning.transaction import FileWork
 from connectors.disk.paths import looking
@@ -40,6 +41,8 @@ from connectors.target import (
 )
 
 _SECONDS = 20.0
+_MOST_CONTENTS = 3
+"""Files whose content is kept in memory: those of a plan that moves records and changes references to them."""
 
 
 class FileTarget(ABC):
@@ -54,8 +57,8 @@ class FileTarget(ABC):
         self._read_by = read_by
         self._looked: tuple[tuple[str, int, int, int, int], str] | None = None
         """The state of the file whose digest was asked for last, and that digest."""
-        self._last: tuple[str, str, FileContent] | None = None
-        """The version that was read or written last, with the name of its file and its digest."""
+        self._last: dict[str, tuple[str, FileContent]] = {}
+        """The digest and the content of the version that was read or written last, by file; of a few files."""
 
     @abstractmethod
     def identity(self) -> str: ...
@@ -77,6 +80,10 @@ class FileTarget(ABC):
     @abstractmethod
     def path(self, file: str) -> Path:
         """The file of that name, without links in its path. Raises TargetRefused, DatasetMissing."""
+
+    def place(self, file: str) -> Path:
+        """Where a file of that name is, even if it is missing. Raises TargetRefused, DatasetMissing."""
+        return self.path(file)
 
     @abstractmethod
     def content(self, file: str, data: bytes) -> FileContent:
@@ -158,9 +165,20 @@ class FileTarget(ABC):
         path = self.path(self.file_of(table))
         notes = beside_file.load(path)
         receipts = dict(notes.receipts)
-        if notes.pending is not None and exchange.digest(self._bytes(path)) == notes.pending.version.after:
+        if notes.pending is not None and self._is_made(path, notes.pending):
             receipts |= notes.pending.receipts
         return {key: receipts[key] for key in keys if key in receipts}
+
+    def _is_made(self, path: Path, pending: Pending) -> bool:
+        """Return True if the pending change of a file, and of all others that change with it, was made."""
+        parts = {file: self.path(file) for file in pending.files} or {"": path}
+        of_parts = [(part, beside_file.load(part).pending) for part in parts.values()]
+        return all(
+            own is not None
+            and own.version.together == pending.version.together
+            and exchange.digest(self._bytes(part)) == own.version.after
+            for part, own in of_parts
+        )
 
     def happened(self, transaction: str) -> bool | None:
         del transaction
@@ -204,14 +222,19 @@ class FileTarget(ABC):
 
     def version(self, file: str, data: bytes) -> FileContent:
         """The content of a version of a file, which is read once. Raises a ConnectorError."""
-        digest = exchange.digest(data)
-        if self._last is None or self._last[:2] != (file, digest):
-            self._last = file, digest, self.content(file, data)
-        return self._last[2]
+        digest, last = exchange.digest(data), self._last.get(file)
+        if last is None or last[0] != digest:
+            content = self.content(file, data)
+            self.remember(file, content)
+            return content
+        return last[1]
 
     def remember(self, file: str, content: FileContent) -> None:
-        """Keep a version that was just written, so that it is not read again."""
-        self._last = file, exchange.digest(content.data), content
+        """Keep a version that was just read or written, so that it is not read again."""
+        self._last.pop(file, None)
+        self._last[file] = exchange.digest(content.data), content
+        while len(self._last) > _MOST_CONTENTS:
+            del self._last[next(iter(self._last))]
 
     def _digest(self, path: Path) -> str:
         """The digest of the file, computed anew only if its inode, size or times changed."""

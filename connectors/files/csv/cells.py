@@ -42,6 +42,13 @@ class CellForm:
         doubled = text.replace(self.quote, 2 * self.quote)
         return f"{' ' * int(before or 0)}{self.quote}{doubled}{self.quote}{' ' * int(after or 0)}"
 
+    def fitting(self, cell: Cell) -> Cell:
+        """The cell as this file can hold it: quoted if it comes from a file that needs no quotes for its text."""
+        if cell is None or cell[0] != PLAIN:
+            return cell
+        needed = any(mark in cell[1] for mark in (self.delimiter, *ENDS)) or cell[1].lstrip(" ").startswith(self.quote)
+        return (QUOTED, cell[1]) if needed else cell
+
     def planned(self, text: str, before: Cell, beside: Sequence[Cell]) -> Cell:
         """The cell of a text in the place of another one: quoted if it must be, or as that one or its neighbours."""
         filled = [cell for cell in beside if cell is not None]

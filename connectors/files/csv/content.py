@@ -175,8 +175,11 @@ def _records(csv: CsvFile, lines: Sequence[str]) -> tuple[array[int], array[int]
     batches: list[pa.RecordBatch] = []
     firsts, ends, numbers = array("q"), array("q"), array("q")
     rows: list[list[str]] = []
+    skipped_numbers = frozenset(csv.left_out.numbers)
     for number, (record, last) in enumerate(located_records(iter(lines), csv.walked, csv.max_line)):
         if isinstance(record.fields, Malformed):
+            if number not in skipped_numbers:
+                raise FileUnreadable(f"{csv.name}:{record.fields.line}", record.fields.reason, record.fields.remedy)
             continue
         firsts.append(record.line - 1)
         ends.append(last)

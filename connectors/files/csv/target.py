@@ -19,14 +19,13 @@ from connectors.disk.cleaning.notes import not_ours
 from connectors.disk.cleaning.spelling import spelled
 from connectors.disk.cleaning.target import FileTarget
 from connectors.disk.paths import looking, matching
+from connectors.errors import FileRefused
 from connectors.files.connector import FilesConnector, FilesDataset
 from connectors.files.csv import content as versions
 from connectors.files.csv import rewriting
 from connectors.files.csv.cells import PLANNED
 from connectors.files.csv.content import CsvContent
 from connectors.target import Catalogue, Cell, Cells, TableFacts, TargetRefused
-
-_ELSEWHERE = "two files cannot be changed in one step; use `set` or `delete` for records of a file"
 
 
 class CsvTarget(FileTarget):
@@ -62,9 +61,21 @@ class CsvTarget(FileTarget):
     def content(self, file: str, data: bytes) -> CsvVersion:
         return CsvVersion(self._root, file, data, self._read_by)
 
+    def place(self, file: str) -> Path:
+        path = self._root / file
+        return path.parent.resolve() / path.name
+
     def beside(self, dataset: FilesDataset, table: str, key: Sequence[str]) -> Catalogue:
-        del dataset, key
-        return Catalogue(table, {table: TableFacts(table, (), (), refused=_ELSEWHERE)}, (), "")
+        read_by = self._read_by.get(table) or FilesDataset(path=table)
+        obstacle = FilesConnector.obstacle(None, read_by)
+        if obstacle is None:
+            try:
+                if self.path(table) != self.path(dataset.path):
+                    return self._facts(table, read_by, dataset, key)
+                obstacle = f"it is the file {dataset.path} itself"
+            except (TargetRefused, FileRefused) as error:
+                obstacle = str(error)
+        return Catalogue(table, {table: TableFacts(table, (), (), kind=self.kind, refused=obstacle)}, (), "")
 
 
 @dataclass
@@ -132,6 +143,9 @@ class CsvTable:
     def named(self, cell: Cell) -> str:
         return "" if cell is None else cell[1]
 
+    def is_same(self, first: Cell, second: Cell) -> bool:
+        return self.named(first) == self.named(second)
+
     def typed(self, columns: Sequence[str], numbers: Sequence[int] | None = None) -> Iterator[tuple[Any, ...]]:
         content, texts = self.content, self._texts(columns, numbers)
         coercion = Coercion(texts.schema, content.kinds, content.notation)
@@ -160,9 +174,9 @@ class CsvTable:
 
     def fitted(self, number: int | None, name: str, cell: Cell, beside: Cells) -> Cell:
         del number
-        if cell is None or cell[0] != PLANNED:
-            return cell
         content = self.content
+        if cell is None or cell[0] != PLANNED:
+            return content.form.fitting(cell)
         try:
             text = spelled(cell[1], content.kinds.get(name), content.notation)
             fitted = content.form.planned(text, beside.get(name), [c for n, c in beside.items() if n != name])

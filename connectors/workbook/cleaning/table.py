@@ -83,6 +83,9 @@ class SheetTable:
             return text_of(text == "1")
         return text_of(Decimal(text)) if kind == NUMBER else text
 
+    def is_same(self, first: Cell, second: Cell) -> bool:
+        return first == second
+
     def typed(self, columns: Sequence[str], numbers: Sequence[int] | None = None) -> Iterator[tuple[Any, ...]]:
         values = self.values.select(list(columns))
         if numbers is not None:

@@ -106,13 +106,18 @@ def _differences(table: TableFacts, to: TableFacts) -> list[str]:
 
 
 def definition(table: TableFacts, to: str) -> str:
-    """Return how to create a quarantine table for this one: SQL, with names as the database writes them."""
+    """Return how to create a quarantine table for this one: for a database SQL, with names as it writes them."""
     if table.kind == "sheet":
-        names = listed([*(column.name for column in table.columns), FINDING])
-        return f"add a sheet with that name, whose first row holds {names}"
+        return f"add a sheet with that name, whose first row holds {_header(table)}"
+    if table.kind == "file":
+        return f"add a file with that name to the same source, whose first line holds {_header(table)}"
     columns = [f"{_name(c.name)} {c.type}{'' if c.nullable else ' NOT NULL'}" for c in table.columns]
     key = ", ".join(map(_name, table.primary_key))
     return f"CREATE TABLE {to} ({', '.join(columns)}, {FINDING} varchar(64), PRIMARY KEY ({key}))"
+
+
+def _header(table: TableFacts) -> str:
+    return listed([*(column.name for column in table.columns), FINDING])
 
 
 def _name(column: str) -> str:

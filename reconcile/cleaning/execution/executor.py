@@ -414,14 +414,17 @@ class _Execution:
         return [*ended.values(), *self._mark_undone(results)]
 
     def _together(self, target: Target, jobs: Sequence[SentPlan]) -> Iterator[tuple[str, list[SentPlan]]]:
-        """Yield the plans that share a transaction; of a file, those of one dataset, which says how it is written."""
+        """Yield the plans that share a transaction; of a file, those of one dataset, which says how it is written.
+
+        An undo puts records where other plans take them from, so no order of files fits both.
+        """
         if not (self.tools.together and target.promises.all_or_nothing):
             yield from ((job.plan.dataset, [job]) for job in jobs)
         elif target.promises.writes_all:
-            by_dataset: dict[str, list[SentPlan]] = {}
+            by_dataset: dict[tuple[str, bool], list[SentPlan]] = {}
             for job in jobs:
-                by_dataset.setdefault(job.plan.dataset, []).append(job)
-            yield from by_dataset.items()
+                by_dataset.setdefault((job.plan.dataset, job.plan.undoes is not None), []).append(job)
+            yield from ((dataset, group) for (dataset, _), group in by_dataset.items())
         elif jobs:
             yield "", list(jobs)
 

@@ -196,15 +196,6 @@ def test_a_file_that_is_open_in_an_office_program_is_cleaned_once_it_is_closed(t
     assert content(world) == WITHOUT_ANN
 
 
-def test_move_is_refused_in_a_sentence(tmp_path: Path) -> None:
-    world = customers(tmp_path / "w", twins={"clean": {"action": "move", "to": "gone.csv"}}).write()
-
-    checked = world.command("check")
-
-    assert checked.code == 2
-    assert "two files cannot be changed in one step; use `set` or `delete` for records of a file" in checked.said
-
-
 def test_a_file_with_records_of_equal_ids_is_not_cleaned(tmp_path: Path) -> None:
     twice = CUSTOMERS.replace("3;b@x", "2;b@x")
     world = customers(tmp_path / "w", twice, twins=DELETE).write()

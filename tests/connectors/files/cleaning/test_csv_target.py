@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from connectors.errors import FileUnreadable
 from connectors.files.connector import FilesConnector, FilesDataset, FilesSettings
 from connectors.target import (
     Change,
@@ -208,26 +209,41 @@ def test_the_source_is_a_target(tmp_path: Path) -> None:
     assert isinstance(CsvFileTarget(tmp_path).write("id\n1\n").target, Target)
 
 
-def test_another_file_is_no_place_to_move_records_to(tmp_path: Path) -> None:
-    file = CsvFileTarget(tmp_path).write("id\n1\n")
-
-    catalogue = file.target.catalogue(file.dataset, table="other.csv")
-
-    assert catalogue.tables["other.csv"].refused == (
-        "two files cannot be changed in one step; use `set` or `delete` for records of a file"
-    )
-
-
-def test_a_second_file_is_not_changed_in_the_same_transaction(tmp_path: Path) -> None:
+def test_several_files_change_in_one_transaction(tmp_path: Path) -> None:
     first = CsvFileTarget(tmp_path).write("id\n1\n2\n")
     second = CsvFileTarget(tmp_path, name="orders.csv").write("id\n1\n2\n")
     changes = [*first.changes({"1": None}), *second.changes({"1": None})]
 
-    with pytest.raises(TargetError, match="another file would have to change in the same step") as error:
-        first.make(changes)
+    first.make(changes, "key")
 
-    assert error.value.outcome is TransactionOutcome.NOT_DONE
-    assert (first.path.read_text(), second.path.read_text()) == ("id\n1\n2\n", "id\n1\n2\n")
+    assert (first.path.read_text(), second.path.read_text()) == ("id\n2\n", "id\n2\n")
+
+
+def test_no_file_changes_if_another_one_cannot(tmp_path: Path) -> None:
+    first = CsvFileTarget(tmp_path).write("id,name\n1,a\n2,b\n")
+    second = CsvFileTarget(tmp_path, name="orders.csv").write("id,name\n1,a\n2,b\n")
+    changes = [*first.changes({"1": None}), *second.changes({"1": None})]
+    second.path.chmod(0o444)
+
+    with pytest.raises(TargetError, match=r"orders\.csv was not changed: the file is read-only"):
+        first.make(changes, "key")
+
+    assert first.path.read_text() == second.path.read_text() == "id,name\n1,a\n2,b\n"
+    assert first.target.receipts(["key"], first.name) == {}
+
+
+def test_a_record_with_a_malformed_line_is_never_taken_for_a_removed_one(tmp_path: Path) -> None:
+    file = CsvFileTarget(tmp_path).write('id,name\n1,a\n2,"b" c\n')
+
+    with pytest.raises(FileUnreadable, match=r"customers\.csv:3.*text follows a closing quote"):
+        file.rows("1", "2")
+
+    assert [
+        row.values["id"]
+        for row in CsvFileTarget(tmp_path, {"malformed": "skip"})
+        .write("id,name\n" + MANY + '2,"b" c\n')
+        .rows("10", "2")
+    ] == ["10"]
 
 
 def test_a_receipt_stands_once(tmp_path: Path) -> None:

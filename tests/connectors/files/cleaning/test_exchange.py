@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from connectors.disk.cleaning import exchange
+from connectors.disk.cleaning import exchange, swapping
 from connectors.target import ReceiptStands, TargetError, TargetRefused, TransactionOutcome
 from tests.support.csv_target import CsvFileTarget
 from tests.support.forked import SERVER
@@ -30,7 +30,7 @@ def file(tmp_path: Path) -> CsvFileTarget:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both ways to replace a file: where the system exchanges two in one step, and where it cannot."""
     if request.param == "link":
-        monkeypatch.setattr(exchange, "_exchanged", lambda _one, _two: False)
+        monkeypatch.setattr(swapping, "exchanged", lambda _one, _two: False)
     return str(request.param)
 
 
@@ -59,7 +59,7 @@ def delete(file: CsvFileTarget) -> None:
 def dies_at(folder: str, step: str, way: str) -> None:
     """Delete the twin, and die by SIGKILL after this step."""
     if way == "link":
-        exchange._exchanged = lambda _one, _two: False  # type: ignore[assignment]
+        swapping.exchanged = lambda _one, _two: False  # type: ignore[assignment]
     exchange.armed = at(step, lambda: os.kill(os.getpid(), signal.SIGKILL))
     delete(CsvFileTarget(Path(folder)))
 
