@@ -7,6 +7,7 @@ compares cells and passes them on. Rules use the row's `values`, which have the 
 
 from __future__ import annotations
 
+import datetime as dt
 import enum
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -395,6 +396,37 @@ class Foreseeing(Protocol):
 
     def impossible(self, dataset: Any, changes: Sequence[Change]) -> dict[RowName, str]:
         """Why rows of the dataset cannot be changed so, as a sentence each. Raises a ConnectorError."""
+
+
+@dataclass(frozen=True)
+class KeptVersions:
+    """Former versions of files that a target keeps for people: their number, and their size in bytes."""
+
+    number: int = 0
+    size: int = 0
+
+
+@runtime_checkable
+class KeepsVersions(Protocol):
+    """A target that keeps the versions of its files from before its changes. No undo needs them.
+
+    The files are those of the datasets, and those that changed together with them.
+    """
+
+    def kept_versions(self, datasets: Sequence[Any]) -> KeptVersions:
+        """Count the versions that are kept. Raises a ConnectorError."""
+
+    def release_versions(
+        self, datasets: Sequence[Any], until: dt.datetime | None, *, dry_run: bool = False
+    ) -> KeptVersions:
+        """Delete those that a change until then replaced, or with None all, and return what was deleted.
+
+        `dry_run` only counts them. Raises a ConnectorError.
+        """
+
+    def forget_rows(self, datasets: Sequence[Any], rows: Sequence[tuple[str, Cells]]) -> int:
+        """Delete what is noted about these removed rows, by table, and return the number. They can not be put back in
+        their former places then. Raises a ConnectorError."""
 
 
 @runtime_checkable

@@ -338,13 +338,16 @@ class Application:
     def _compact_daily(self) -> str | None:
         """Delete old data, once a day, where no `serve` does; return why that failed. The next run tries again."""
         from reconcile.store import StoreError  # noqa: PLC0415 - see above
-        from reconcile.upkeep import compaction  # noqa: PLC0415 - see above
+        from reconcile.upkeep import compaction, versions  # noqa: PLC0415 - see above
 
         try:
-            compaction.daily(self.store, self.project.retention, undo_window=self.project.undo_window)
+            due = compaction.daily(self.store, self.project.retention, undo_window=self.project.undo_window)
+            if due is None:
+                return None
+            released = versions.release(self.store, self.project, self.sources.__getitem__)
         except StoreError as error:
             return str(error)
-        return None
+        return " ".join(released.unreached.values()) or None
 
     def run_slot(
         self, job: str, slot: dt.datetime, trigger: str, watch: Callable[[str, int], None] = lambda _rule, _read: None

@@ -28,7 +28,7 @@ _DIGITS = re.compile("[0-9]+")
 WILDCARDS = frozenset("*?[")
 MARKING_OPEN = ("~$", ".~lock.")
 """The beginnings of the files that Excel and LibreOffice keep beside a file that is open."""
-_OF_OURS = re.compile(r"[.].+[.]reconcile(?:-[a-z]+)*")
+_OF_OURS = re.compile(r"[.].+[.]reconcile(?:-[A-Za-z0-9]+)*")
 LONGEST_NAME = 255  # bytes; the limit of every file system in common use
 FORMATS = {".csv": "csv", ".txt": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 FORMATS |= {".json": "json", ".xml": "camt", ".sta": "mt940", ".mt940": "mt940", ".940": "mt940"}

@@ -101,7 +101,7 @@ SHAPES: Mapping[str, str] = {
     ),
     "audit export": '{"place", "entries", "head", "public_key", "unread"}',
     "audit key": '{"store", "public_key"}',
-    "erase": '{"erasure", "dry_run", "reached"}',
+    "erase": '{"erasure", "dry_run", "reached", "unreached"}. "unreached" are reasons by source',
     "users": '[{"user", "role", "personal_data", "disabled", "password"}]',
     "users add": _USER,
     "users role": _USER,

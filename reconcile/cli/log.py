@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -177,21 +179,29 @@ def erase(
 ) -> None:
     from reconcile.cli.opening import load_for_state
     from reconcile.cli.people import person
-    from reconcile.upkeep import erasure
+    from reconcile.upkeep import erasure, versions
 
     if (record is None) == (column is None) or (column is None) != (value is None):
         raise typer.BadParameter("name a record by --id, or by --column and --value")
     with load_for_state(config) as application:
         wanted, texts = _wanted(application, dataset, record, column, value)
-        if column is not None and not erasure.erase(application.memory, wanted, texts=texts, dry_run=True).anything:
+        store, project = application.memory, application.project
+        done = erasure.erase(store, wanted, texts=texts, dry_run=True)
+        if column is not None and not done.anything:
             _require_column(application, dataset, column)
-        done = erasure.erase(application.memory, wanted, texts=texts, actor=person(), dry_run=dry_run)
+        if done.left and not dry_run:
+            raise erasure.ErasureWaits(done.left)
+        rows = erasure.removed_rows(store, wanted, texts)  # the state forgets them
+        beside = versions.erase(project, application.sources.__getitem__, dataset, rows, dry_run=dry_run)
         if not dry_run:
+            done = erasure.erase(store, wanted, texts=texts, actor=person(), beside=beside.reached)
             application.anchor()
+    reached = {**done.reached, **beside.reached}
     if out.json:
-        out.emit({"erasure": done.id or None, "dry_run": dry_run, "reached": dict(done.reached)})
+        erased = {"erasure": done.id or None, "dry_run": dry_run, "reached": reached}
+        out.emit({**erased, "unreached": dict(beside.unreached)})
         return
-    _tell_erased(out, done, dry_run=dry_run)
+    _tell_erased(out, replace(done, reached=reached), beside.unreached, dry_run=dry_run)
 
 
 def _wanted(
@@ -227,7 +237,7 @@ def _require_column(application: Application, dataset: str, column: str) -> None
             raise typer.BadParameter(wrong, param_hint="--column")
 
 
-def _tell_erased(out: Output, done: Erased, *, dry_run: bool) -> None:
+def _tell_erased(out: Output, done: Erased, unreached: Mapping[str, str], *, dry_run: bool) -> None:
     from reconcile.upkeep import erasure
 
     if not done.anything:
@@ -236,4 +246,6 @@ def _tell_erased(out: Output, done: Erased, *, dry_run: bool) -> None:
         out.say(f"{what}: {count:,}")
     if dry_run and done.left:
         out.note(f"A cleaning of it is pending or running: {', '.join(done.left)}")
+    for source, reason in unreached.items():
+        out.note(f"What is kept beside the files of source {source!r} was not erased: {reason}. Then erase again")
     out.note(f"Not reached: {'; '.join(erasure.NOT_REACHED)}")

@@ -182,7 +182,7 @@ def compact(
 ) -> None:
     from reconcile.cli.opening import load
     from reconcile.cli.people import person
-    from reconcile.upkeep import compaction
+    from reconcile.upkeep import compaction, versions
 
     with load(config) as application:
         project = application.project
@@ -193,13 +193,17 @@ def compact(
             actor=person(),
             dry_run=dry_run,
         )
+        released = versions.release(application.memory, project, application.sources.__getitem__, dry_run=dry_run)
+    counts = {**done.counts, **released.reached}
+    for source, reason in released.unreached.items():
+        out.note(f"Former versions beside the files of source {source!r} could not be counted: {reason}")
     if out.json:
-        out.emit({"dry_run": dry_run, "counts": dict(done.counts)})
+        out.emit({"dry_run": dry_run, "counts": counts})
         return
-    if not done:
+    if not counts:
         out.say("no data is older than `retention` and `undo_window`")
         return
-    for what, count in done.counts.items():
+    for what, count in counts.items():
         out.say(f"{what}: {count:,}")
 
 

@@ -36,6 +36,7 @@ EVERYWHERE: Sequence[Check] = (
     plans.time_outs,
     plans.increments,
     plans.tracing,
+    plans.former_versions,
     sources,
 )
 IN_THE_STATE: Sequence[StateCheck] = (

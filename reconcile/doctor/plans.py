@@ -10,11 +10,13 @@ import os
 from collections.abc import Iterator
 
 from connectors.errors import ConnectorError
+from notifications.wording.words import plural
 from reconcile.app import Application
 from reconcile.config.settings import JobConfig
 from reconcile.doctor.diagnosis import Diagnosis
 from reconcile.schedule.schedules import Schedule
 from reconcile.telemetry import traces
+from reconcile.upkeep import versions
 from rules.models import parse_duration
 
 _LOOK_AHEAD = 100
@@ -111,6 +113,15 @@ def _reads(application: Application, job: JobConfig, source: str) -> bool:
     project = application.project
     datasets = (dataset for rule in job.rules for dataset in project.rules[rule].datasets)
     return any(project.datasets[dataset].source == source for dataset in datasets)
+
+
+def former_versions(application: Application) -> Iterator[Diagnosis]:
+    """Tell how much is kept beside cleaned files; a source that is out of reach is reported by itself."""
+    kept = versions.kept(application.project, application.sources.__getitem__)
+    if kept.versions:
+        number = plural(kept.versions, "former version", "former versions")
+        sentence = f"{number} of cleaned files, {kept.size / 1_000_000:,.1f} MB, kept until `undo_window` is over"
+        yield Diagnosis("files", "ok", sentence)
 
 
 def tracing(application: Application) -> Iterator[Diagnosis]:

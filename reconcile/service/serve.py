@@ -43,7 +43,7 @@ from reconcile.store import Store, StoreError, outbox, plans, presses, users
 from reconcile.store.errors import StoreReplaced
 from reconcile.store.slots import SlotRow
 from reconcile.telemetry import traces
-from reconcile.upkeep import compaction, upgrade
+from reconcile.upkeep import compaction, upgrade, versions
 from reconcile.upkeep.backup import Backup
 
 _SAME_TWICE = 2
@@ -275,6 +275,10 @@ class ServeProcess:
         compacted = compaction.daily(self.store, self.project.retention, undo_window=self.project.undo_window)
         if compacted is not None:
             log.info("store.compacted", **compacted.counts)
+            released = versions.release(self.store, self.project, self.application.sources.__getitem__)
+            log.info("versions.released", versions=released.versions, bytes=released.size)
+            for source, reason in released.unreached.items():
+                log.warning("versions.unreached", source=source, why=reason)
 
     def anchor(self) -> None:
         """Sign the end of the audit log, and write it to places outside."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, is_dataclass
 from typing import Any, TypeVarTuple, get_args, get_type_hints
 
-from connectors.target import Change
+from connectors.target import Cells, Change
 from notifications.base import MASK, OURS, Notice
 from reconcile.audit import facts
 from reconcile.audit import log as audit
@@ -48,7 +48,7 @@ from reconcile.tracking.progress import Transition
 
 NOT_REACHED = (
     "messages already sent",
-    "the records in their source, and what is kept beside a cleaned file: its version before the last change and notes",
+    "the records in their source, and what another program saved beside a cleaned file (`.saved-1`)",
     "existing backups and exports (a backup is erased when it is restored here)",
     "configurations that ran, and names of people who act",
 )
@@ -184,10 +184,11 @@ def erase(
     texts: Collection[str] = (),
     actor: str = "reconcile",
     dry_run: bool = False,
+    beside: Mapping[str, int] | None = None,
 ) -> Erased:
     """Erase in one transaction, with its log entry; `texts` are also searched for. `dry_run` only counts.
 
-    Raises ErasureWaits, StoreError.
+    `beside` are the numbers of what was erased beside files, for the log. Raises ErasureWaits, StoreError.
     """
     if dry_run:
         with store.read() as tx:
@@ -198,7 +199,16 @@ def erase(
         work = _Erasure(tx, wanted, texts, writes=True)
         if waiting := work.waiting():
             raise ErasureWaits(waiting)
-        return _finish(tx, work, f"er_{secrets.token_hex(8)}", actor, is_repeated=False)
+        return _finish(tx, work, f"er_{secrets.token_hex(8)}", actor, is_repeated=False, beside=beside)
+
+
+def removed_rows(store: Store, wanted: ErasureRequest, texts: Collection[str] = ()) -> list[tuple[str, Cells]]:
+    """Return the rows, by table, that the cleanings removed whose rows `erase` deletes. Raises a StoreError.
+
+    A cleaning that cannot be read has none.
+    """
+    with store.read() as tx:
+        return list(_Erasure(tx, wanted, texts, writes=False).removed_rows())
 
 
 def repeat(tx: Transaction, erasures: Sequence[erasing.RecordedErasure]) -> list[Erased]:
@@ -226,11 +236,19 @@ def _withdraw(tx: Transaction, plans: Sequence[str], by: str) -> None:
         progress.move(tx, [Transition(plan.finding, Event.VOIDED, plan.id, reason)], by=by)
 
 
-def _finish(tx: Transaction, work: _Erasure, name: str, actor: str, *, is_repeated: bool) -> Erased:
+def _finish(
+    tx: Transaction,
+    work: _Erasure,
+    name: str,
+    actor: str,
+    *,
+    is_repeated: bool,
+    beside: Mapping[str, int] | None = None,
+) -> Erased:
     waiting = tuple(work.waiting())
     for rule in remembered.rules_of(tx, work.wanted.dataset):
         watermarks.forget(tx, rule)
-    erased = Erased(name, work.reached(), waiting)
+    erased = Erased(name, {**work.reached(), **(beside or {})}, waiting)
     body: JsonObject = {
         "erasure": name,
         "dataset": work.wanted.dataset,
@@ -415,6 +433,19 @@ class _Erasure:
             return bool(rows)
         except (PlanDamaged, PlanPurged, NotSealed, SealBroken):  # unreadable except as text
             return self._is_in(f"{plan.sealed_content} {plan.outcome}")
+
+    def removed_rows(self) -> Iterator[tuple[str, Cells]]:
+        """Yield the rows that cleanings of the person removed, by table."""
+        ids = [plan for plan, *_ in erasing.plans_of(self.tx, self._findings, self._plans)]
+        for plan in stored_plans.some(self.tx, ids):
+            try:
+                content, outcomes = plan.content, iter(plan.outcome_json() or ())
+            except (PlanDamaged, PlanPurged, NotSealed, SealBroken):
+                continue  # its rows are unknown, so nothing can be compared with them
+            for change in content.changes:
+                outcome: JsonObject = {} if change.is_guard else next(outcomes, {})
+                if change.after is None:
+                    yield from ((change.row.table, cells) for cells in (change.before, outcome.get("before")) if cells)
 
     def _is_wanted(self, record: str, texts: Sequence[tuple[str, str]]) -> bool:
         return _is_wanted(self.tx.store, self.wanted, record, texts)

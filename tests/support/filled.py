@@ -31,6 +31,7 @@ RELEASE = "ab" * 32
 OWNER = json.dumps(
     {"boot": "a-former-boot", "boot_deadline": 1, "host": "h", "pid": 1, "pids": "pid:[1]", "started": 1}
 )
+ERASED = {"dataset": "charges", "records": ["aa" * 32], "values": [], "columns": []}
 
 
 def _json(value: Any) -> str:
@@ -363,9 +364,7 @@ ROWS: Mapping[str, Rows] = {
             }
             for status in ("due", "written", "failed")
         ],
-        "erasures": [
-            {"id": "E-1", "at": AT, "by": "eve", "seq": 1, "subjects": _json(["aa" * 32]), "reached": _json({})}
-        ],
+        "erasures": [{"id": "E-1", "at": AT, "by": "eve", "seq": 1, "subjects": _json(ERASED), "reached": _json({})}],
         "facts": [{"kind": "rule", "name": "twin", "digest": "aa" * 16}],
         "watermarks": [
             {

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from connectors.disk.cleaning import exchange, together
+from connectors.disk.cleaning import exchange, together, versions
 from connectors.disk.cleaning import notes as beside_file
 from connectors.disk.cleaning.contents import NextVersion, Unwritable
 from connectors.disk.cleaning.exchange import not_changed
@@ -95,7 +95,7 @@ def _step(name: str, file: LockedContent, receipts: Mapping[str, Receipt]) -> _S
     before, version = exchange.digest(file.content.data), _next_version(file)
     ratchet = file.notes.owner[2] if file.notes.owner else 0
     pending = Pending(
-        version=Version(before, exchange.digest(version.content.data), ratchet),
+        version=Version(before, exchange.digest(version.content.data), ratchet, at=versions.stamp_now()),
         receipts=receipts,
         removed=version.removed,
         keys={table_name: table.key for table_name, table in file.changed.items()},

@@ -5,7 +5,7 @@ was read: if somebody saved in between, their version goes back. Files of ours b
 
     .customers.csv.reconcile-lock     held while we work on the file
     .customers.csv.reconcile-new      a version that is being written
-    .customers.csv.reconcile-former   the version before our last change
+    .customers.csv.reconcile-former   the version before our last change; see `versions` for earlier ones
 
 A version that somebody saved and that cannot go back is kept as `customers.csv.saved-1`. POSIX only.
 """
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from connectors.disk.cleaning import swapping
+from connectors.disk.cleaning import swapping, versions
 from connectors.disk.paths import beside
 from connectors.target import TargetError, TargetRefused, TransactionOutcome
 
@@ -159,16 +159,15 @@ class LockedFile:
             self._must_be_unchanged(before)
             reach("compared")
 
-    def exchange(self, before: str, after: str, is_former_ours: Callable[[str], bool]) -> None:
+    def exchange(self, before: str, after: str, replaced_at: Callable[[str], str | None]) -> None:
         """Exchange the file for the version that was written; these are the digests of the two.
 
-        `is_former_ours` is asked about the digest of the former version that is kept so far. Raises a TargetError:
-        NOT_DONE if another version was there, UNKNOWN if somebody saved twice meanwhile, so that only the rows can
-        tell.
+        `replaced_at` tells when a change of ours replaced the version with this digest. Raises a TargetError: NOT_DONE
+        if another version was there, UNKNOWN if somebody saved twice meanwhile, so that only the rows can tell.
         """
         new, former = beside(self.path, "new"), beside(self.path, "former")
         with self.failing("write"):
-            self._set_apart(former, is_former_ours)
+            self._set_apart(former, replaced_at)
             self._is_begun = True
             came_out = new if swapping.exchanged(new, self.path) else self._replaced(new, former)
             reach("exchanged")
@@ -187,6 +186,7 @@ class LockedFile:
         """Keep the version that an exchange took out, beside the file."""
         assert self._came_out is not None  # noqa: S101 - the caller exchanged it
         with self.failing("write"):
+            swapping.sync_file(self._came_out)  # the program that wrote it may not have made it durable
             self._came_out.rename(beside(self.path, "former"))
             swapping.sync_folder(self.path.parent)
             reach("kept")
@@ -228,6 +228,13 @@ class LockedFile:
             elif standing.left is not None:
                 self._keep(standing.out)
             swapping.sync_folder(self.path.parent)
+
+    def discard(self, version: Path, is_ours: Callable[[str], bool]) -> None:
+        """Delete a version that is kept beside the file, unless somebody wrote into it since."""
+        if is_ours(digest(version.read_bytes())):
+            version.unlink()
+        else:
+            self._keep(version)
 
     def tidy(self) -> None:
         """Remove what a process left that died before it noted anything."""
@@ -331,10 +338,17 @@ class LockedFile:
         reason = "another program saved it at the same moment, and that version is kept"
         return not_changed(self.name, reason, "it is tried again", TransactionOutcome.NOT_DONE)
 
-    def _set_apart(self, former: Path, is_ours: Callable[[str], bool]) -> None:
-        """Keep the version before our last change under a name of its own if somebody wrote into it since."""
-        if former.exists() and not is_ours(digest(former.read_bytes())):
+    def _set_apart(self, former: Path, replaced_at: Callable[[str], str | None]) -> None:
+        """Keep the version before our last change by its time; one that somebody wrote into since by a clear name."""
+        if not former.exists():
+            return
+        stamp = replaced_at(digest(former.read_bytes()))
+        if stamp is None:
             self._keep(former)
+            return
+        former.rename(versions.dated(self.path, stamp))
+        for version in versions.beyond_bounds(self.path):
+            self.discard(version.path, lambda content: replaced_at(content) is not None)
 
     def _keep(self, file: Path) -> Path:
         """Give a version that somebody saved a clear name of its own."""

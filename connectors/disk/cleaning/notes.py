@@ -17,6 +17,7 @@ from typing import Any
 from connectors.disk.cleaning.contents import FormerPlace
 from connectors.disk.cleaning.exchange import Outcome
 from connectors.disk.cleaning.swapping import write_durably
+from connectors.disk.cleaning.versions import UNKNOWN_TIME
 from connectors.disk.paths import beside
 from connectors.target import Cell, Cells, Receipt, TargetRefused
 
@@ -39,13 +40,15 @@ class ChangedRow:
 class Version:
     """A change of the file: the digests of its bytes before and after, and the owner's ratchet then.
 
-    `together` names the transaction of a change of several files. It is the same in the notes of each.
+    `together` names the transaction of a change of several files. It is the same in the notes of each. `at` is when it
+    was made; see `versions.stamp_of`.
     """
 
     before: str
     after: str
     ratchet: int
     together: str = ""
+    at: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class Notes:
 
     `removed` are the removed records of each table, in the order of the file. `undecided` are keys of receipts of a
     change that may or may not have been made; True once the question was answered with that. `undecided_files` are the
-    files that such a change was about.
+    files that such a change was about. `partners` are the files that ever changed together with this one.
     """
 
     salt: str
@@ -87,6 +90,7 @@ class Notes:
     undecided: Mapping[str, bool] = field(default_factory=dict)
     undecided_files: tuple[str, ...] = ()
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    partners: tuple[str, ...] = ()
 
     def done(self) -> Notes:
         """The notes after the pending change was made."""
@@ -97,7 +101,8 @@ class Notes:
         receipts = {**self.receipts, **pending.receipts}
         removed = {**self.removed, **pending.removed}
         undecided = {key: asked for key, asked in self.undecided.items() if key not in pending.receipts}
-        return replace(self, receipts=receipts, removed=removed, versions=versions, pending=None, undecided=undecided)
+        noted = replace(self, receipts=receipts, removed=removed, versions=versions, undecided=undecided)
+        return replace(noted, pending=None, partners=tuple(sorted({*self.partners, *pending.files})))
 
     def not_done(self) -> Notes:
         return replace(self, pending=None)
@@ -125,9 +130,14 @@ class Notes:
         lost = next((version for version in reversed(self.versions) if version.before == now), None)
         return self.owner if lost is None else (*self.owner[:2], lost.ratchet - 1)
 
-    def is_former(self, digest: str) -> bool:
+    def has_replaced(self, digest: str) -> bool:
         """Return True for the digest of a version that we replaced."""
-        return any(version.before == digest for version in self.versions[-3:])
+        return self.replaced_at(digest) is not None
+
+    def replaced_at(self, digest: str) -> str | None:
+        """The time of the last change of ours that replaced the version with this digest; None if none did."""
+        version = next((version for version in reversed(self.versions) if version.before == digest), None)
+        return None if version is None else version.at or UNKNOWN_TIME
 
     def adopted(self, owner: Owner, now: str) -> Notes:
         """The notes with another owner, who accepts the file as it is: its digest is `now`."""
@@ -188,6 +198,7 @@ def _notes(content: Mapping[str, Any]) -> Notes:
         undecided=dict(content["undecided"]),
         undecided_files=tuple(content.get("undecided_files", ())),
         settings=dict(content["settings"]),
+        partners=tuple(content.get("partners", ())),
     )
 
 

@@ -35,19 +35,21 @@ class OpenedFiles:
             self.contents[name] = self._opened(name)
         return self.contents[name]
 
+    def settled(self, name: str) -> tuple[LockedFile, Notes]:
+        """A file whose content does not matter, or that somebody removed, with its notes. Raises a ConnectorError."""
+        file = self._lock(name)
+        notes = beside_file.load(file.path)
+        return file, notes if notes.pending is None else self._settled(name, notes, notes.pending)
+
     def member(self, name: str, notes: Notes, pending: Pending) -> Member:
         """The file with its pending change, to make or to settle it."""
         version = pending.version
         rows = self._rows(name, notes, pending)
-        return Member(self._lock(name), version.before, version.after, rows, notes.is_former)
+        return Member(self._lock(name), version.before, version.after, rows, notes.replaced_at)
 
     def _opened(self, name: str) -> LockedContent:
-        file = self._lock(name)
-        notes = beside_file.load(file.path)
-        if notes.pending is None:
-            file.tidy()
-        else:
-            notes = self._settled(name, notes, notes.pending)
+        file, notes = self.settled(name)
+        file.tidy()
         return LockedContent(file, self.target.version(name, file.read()), notes)
 
     def _lock(self, name: str) -> LockedFile:
@@ -85,7 +87,7 @@ class OpenedFiles:
             outcome = "done" if is_made else "not_done"
         for file, (of_file, _) in parts.items():
             all_notes[file] = of_file.settled(outcome)
-            self._save(self._lock(file), all_notes[file])
+            self.save_notes(self._lock(file), all_notes[file])
         return all_notes[name]
 
     def _notes(self, name: str) -> Notes:
@@ -100,9 +102,9 @@ class OpenedFiles:
         return ask_rows
 
     def save(self, content: LockedContent) -> None:
-        self._save(content.file, content.notes)
+        self.save_notes(content.file, content.notes)
 
-    def _save(self, file: LockedFile, notes: Notes) -> None:
+    def save_notes(self, file: LockedFile, notes: Notes) -> None:
         if file.path.exists():  # the notes of a file that somebody removed wait until it is there again
             with file.failing("note the change of"):
                 beside_file.save(file.path, notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import json
 from abc import ABC, abstractmethod
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from connectors.base import DatasetSettings
-from connectors.disk.cleaning import exchange
+from connectors.disk.cleaning import exchange, keeping
 from connectors.disk.cleaning import notes as beside_file
 from connectors.disk.cleaning.contents import FileContent, FileTable
 from connectors.disk.cleaning.exchange import LockedFile
@@ -25,8 +26,10 @@ from connectors.errors import ColumnMissing
 from connectors.target import (
     Catalogue,
     Cell,
+    Cells,
     Change,
     ColumnFacts,
+    KeptVersions,
     Owned,
     Promises,
     Receipt,
@@ -78,12 +81,21 @@ class FileTarget(ABC):
         """The name of the file with that table."""
 
     @abstractmethod
+    def file_name(self, dataset: Any) -> str | None:
+        """The name of the file of a dataset, even if it is missing; None if no record of it can be changed."""
+
+    @abstractmethod
     def path(self, file: str) -> Path:
         """The file of that name, without links in its path. Raises TargetRefused, DatasetMissing."""
 
+    @property
+    @abstractmethod
+    def folder(self) -> Path:
+        """The folder of the source, which may be out of reach."""
+
+    @abstractmethod
     def place(self, file: str) -> Path:
-        """Where a file of that name is, even if it is missing. Raises TargetRefused, DatasetMissing."""
-        return self.path(file)
+        """Where a file of that name is, or would be."""
 
     @abstractmethod
     def content(self, file: str, data: bytes) -> FileContent:
@@ -206,6 +218,17 @@ class FileTarget(ABC):
             with file.failing("note the owner of"):
                 beside_file.save(path, notes.adopted((store, epoch, ratchet), now))
             return True
+
+    def kept_versions(self, datasets: Sequence[Any]) -> KeptVersions:
+        return keeping.kept(self, datasets)
+
+    def release_versions(
+        self, datasets: Sequence[Any], until: dt.datetime | None, *, dry_run: bool = False
+    ) -> KeptVersions:
+        return keeping.release(self, datasets, until, dry_run=dry_run)
+
+    def forget_rows(self, datasets: Sequence[Any], rows: Sequence[tuple[str, Cells]]) -> int:
+        return keeping.forget(self, datasets, rows)
 
     def _facts(
         self, name: str, read_by: DatasetSettings, dataset: DatasetSettings, key: Sequence[str] = ()

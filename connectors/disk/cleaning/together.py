@@ -22,15 +22,15 @@ _TRIES = 3
 class Member:
     """A file of a change: the digests of its version before and after it.
 
-    `rows` tells the outcome by the rows of another version, None if the file is missing; `is_former` is asked about the
-    digest of the former version that is kept so far.
+    `rows` tells the outcome by the rows of another version, None if the file is missing; `replaced_at` tells when a
+    change of ours replaced the version with a digest.
     """
 
     file: LockedFile
     before: str
     after: str
     rows: Callable[[bytes | None], Outcome | None]
-    is_former: Callable[[str], bool]
+    replaced_at: Callable[[str], str | None]
 
     def standing(self) -> Standing:
         return self.file.standing(self.before, self.after)
@@ -53,7 +53,7 @@ def replace(members: Sequence[Member], versions: Sequence[bytes], note: Callable
     is_begun = False
     try:
         for member in members:
-            member.file.exchange(member.before, member.after, member.is_former)
+            member.file.exchange(member.before, member.after, member.replaced_at)
             is_begun = True
         _must_be_in_place(members)
     except TargetError as error:
@@ -94,7 +94,7 @@ def _settled_alone(member: Member) -> Outcome | None:
     standing = member.standing()
     member.file.tidy_up(standing)
     if standing.outcome is None and standing.left != standing.after:
-        return member.rows(member.file.read())
+        return _by_rows(member, standing)
     return standing.outcome or "not_done"
 
 
@@ -107,7 +107,7 @@ def _settled(members: Sequence[Member]) -> Outcome | None:
     if all(standing.can_go_on for _, standing in lacking) and having:
         _must_be_free([member for member, _ in lacking], members)
         for member, _ in lacking:
-            member.file.exchange(member.before, member.after, member.is_former)
+            member.file.exchange(member.before, member.after, member.replaced_at)
         outcome = "done"
     elif None not in outcomes and all(standing.can_go_back for _, standing in having):
         _must_be_free([member for member, _ in having], members)

@@ -53,6 +53,9 @@ class CsvTarget(FileTarget):
     def file_of(self, table: str) -> str:
         return table
 
+    def file_name(self, dataset: FilesDataset) -> str | None:
+        return dataset.path if FilesConnector.obstacle(None, dataset) is None else None
+
     def path(self, file: str) -> Path:
         [path] = matching(self.name, self._root, [file])
         exchange.refuse_links(path, file)
@@ -60,6 +63,10 @@ class CsvTarget(FileTarget):
 
     def content(self, file: str, data: bytes) -> CsvVersion:
         return CsvVersion(self._root, file, data, self._read_by)
+
+    @property
+    def folder(self) -> Path:
+        return self._root
 
     def place(self, file: str) -> Path:
         path = self._root / file

@@ -48,6 +48,19 @@ class WorkbookTarget(FileTarget):
         del table
         return self._file
 
+    def file_name(self, dataset: WorkbookDataset) -> str | None:
+        return self._file if WorkbookSource.obstacle(self._settings, dataset) is None else None
+
+    @property
+    def folder(self) -> Path:
+        return self.place(self._file).parent
+
+    def place(self, file: str) -> Path:
+        del file
+        root, patterns = rooted(self._directory, [str(self._settings.path)])
+        path = root.joinpath(*patterns)
+        return path.parent.resolve() / path.name
+
     def path(self, file: str) -> Path:
         path = self._path()
         exchange.refuse_links(path, file)

@@ -101,8 +101,8 @@ def was_done(file: CsvFileTarget, key: str = "key") -> bool:
 
 def left_beside(file: CsvFileTarget) -> set[str]:
     """The files of ours that a change that is over does not leave."""
-    kept = {f".{name}.reconcile{what}" for name in ("customers.csv", "gone.csv") for what in ("", "-former")}
-    return file.beside() - {"gone.csv"} - kept
+    kept = {name for name in file.beside() if ".reconcile-former" in name}
+    return file.beside() - kept - {"gone.csv", ".gone.csv.reconcile", ".customers.csv.reconcile"}
 
 
 @pytest.fixture(params=["exchange", "link"])
