@@ -11,6 +11,7 @@ import pytest
 from reconcile.audit import log, proof
 from reconcile.coordination import pauses
 from reconcile.decisions import decide
+from reconcile.guard import Claim, Done, Guard
 from reconcile.journal import limits
 from reconcile.store import Store, tables
 from reconcile.store import findings as stored_findings
@@ -100,6 +101,24 @@ def test_nothing_of_a_person_is_left_anywhere(how: tuple[str, ...], tmp_path: Pa
     assert is_told_without_gaps(world)
 
 
+@pytest.mark.slow
+def test_a_result_and_a_reason_of_claimed_keys_are_erased_too(tmp_path: Path) -> None:
+    world, _, _ = filled(tmp_path / "w")
+    with Guard.connect("sqlite:///reconcile.db", {"mails": {}}, folder=world.folder) as guard:
+        sent, failed = (guard.claim("mails", number) for number in (1, 2))
+        assert isinstance(sent, Claim)
+        assert isinstance(failed, Claim)
+        sent.complete({"message": "m-1", "to": MAIL})
+        failed.fail(f"{MAIL} is blocked")
+
+        assert world.command("erase", "customers", "--column", "email", "--value", MAIL).code == 0
+
+        again = guard.claim("mails", 1)
+    assert isinstance(again, Done)
+    assert again.result["message"] == "m-1"
+    assert MAIL.encode() not in bytes_of(world.folder)
+
+
 def test_every_text_of_the_state_is_searched_or_named() -> None:
     """A new column with text makes this fail until somebody decides whether data of records can get into it."""
     searched = {f"{table}.{column}" for table, column in erasure.TEXTS}
@@ -116,6 +135,8 @@ def test_every_text_of_the_state_is_searched_or_named() -> None:
             "presses.press",
             "presses.answer",
             "keyed_requests.answer",
+            "guarded_keys.result",
+            "guarded_keys.reason",
         ),
     }
 
