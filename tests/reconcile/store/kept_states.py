@@ -99,7 +99,7 @@ def live(folder: Path) -> Project:
     _done(shop("run", "--quiet"), 1)
     with Guard.open(folder / "reconcile.yaml") as guard:
         for customer in ("done", "failed", "in progress"):
-            claim = guard.claim("welcome", customer)
+            claim = guard.claim("welcome", customer, by="a program")
             assert isinstance(claim, Claim)
             if customer == "done":
                 claim.complete({"message": "m-1"})
