@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +130,9 @@ def _fill(store: Store, kept: int) -> None:
             rows.append(row | {"changed_at": at, "keep_until": at + NAMESPACES["bench"].keep})
         with store.begin() as tx:
             bulk.insert(tx, tables.guarded_keys, rows)
+    if not store.is_shared:  # else each look-up would search what was just written in the log beside the file
+        with closing(sqlite3.connect(store.where)) as file:
+            file.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def _by_hand(url: str, folder: Path) -> Callable[[], None]:
