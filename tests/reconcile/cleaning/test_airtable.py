@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from connectors.airtable import client
+from connectors import pace
 from tests.support.airtable import BASE, TOKEN, Answering, FakeAirtable, FakeTable, Request, serving
 from tests.support.airtable_target import MEMBERS
 from tests.support.world import DELETE, World
@@ -27,7 +27,7 @@ SECRET = {"RECONCILE_SECRET_AIRTABLE": TOKEN}
 
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "SLACK", 0.001)
+    monkeypatch.setattr(pace, "SLACK", 0.001)
 
 
 class Club:
