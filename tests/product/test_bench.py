@@ -36,6 +36,18 @@ def test_the_sections_of_reconciliation_run_and_their_contenders_agree(tmp_path:
 
 
 @pytest.mark.slow
+def test_the_front_door_is_measured_beside_an_insert_by_hand_and_with_more_keys() -> None:
+    command = [sys.executable, "-m", "bench.guard", "--claims", "5", "--few", "50", "--many", "100"]
+
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr[-2000:]
+    ratios = re.findall(r"^\| SQLite \| .* \| (\d+\.\d\d) \|$", done.stdout, re.MULTILINE)
+    assert len(ratios) == 3
+    assert all(float(ratio) > 0 for ratio in ratios)
+
+
+@pytest.mark.slow
 def test_the_memory_of_a_command_is_that_of_all_its_processes_together(tmp_path: Path) -> None:
     megabytes = 60
     child = f"import time; held = b'x' * {megabytes}_000_000; time.sleep(0.5)"
