@@ -27,7 +27,7 @@ import json, random, time
 from reconcile.guard import Claim, Done, Guard, ClaimLost
 
 def note(**fact):
-    os.write(log, (json.dumps(fact) + chr(10)).encode())
+    os.write(log, (chr(10) + json.dumps(fact) + chr(10)).encode())
 
 log = os.open(root / "facts.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 with Guard.connect(url, {"work": {"lease": "1s", "keep": "1d"}}, folder=root) as guard:
@@ -40,7 +40,7 @@ with Guard.connect(url, {"work": {"lease": "1s", "keep": "1d"}}, folder=root) as
         if isinstance(answer, Claim):
             began = answer.until.timestamp() - 1
             note(what="began", key=key, fence=answer.fence, attempt=answer.attempt, at=began, until=began + 1)
-            time.sleep(draw.random() / 500)
+            time.sleep(draw.random() / 30)  # killed there, its outcome is unknown
             result = {"by": os.getpid(), "fence": answer.fence}
             try:
                 answer.complete(result)
@@ -85,7 +85,9 @@ def test_every_key_is_completed_once_and_all_others_get_its_result(url: str, tmp
 
     kills = _storm(url, tmp_path, random.Random(SEED))
 
-    facts = [json.loads(line) for line in (tmp_path / "facts.jsonl").read_text().splitlines()]
+    lines = [line for line in (tmp_path / "facts.jsonl").read_text().splitlines() if line]
+    facts = [json.loads(line) for line in lines if line.endswith("}") and line.startswith('{"what"')]
+    assert len(lines) - len(facts) <= kills, "only a kill cuts a line, and what it would say did not happen any more"
     of_key: dict[int, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
     for fact in facts:
         of_key[fact["key"]][fact["what"]].append(fact)
@@ -100,5 +102,5 @@ def test_every_key_is_completed_once_and_all_others_get_its_result(url: str, tmp
         attempts = sorted(told["began"], key=lambda item: item["fence"])
         for earlier, later in itertools.pairwise(attempts):
             assert later["at"] >= earlier["until"] - 0.001, f"two claims at a time: seed {SEED}, {earlier}, {later}"
-    assert kills >= few(3, 100), "too few were killed to show anything"
+    assert kills >= few(3, KEYS // 100), "too few were killed to show anything"
     assert sum(len(told["got"]) for told in of_key.values()) > KEYS
