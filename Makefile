@@ -15,7 +15,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Where half a gigabyte of memory is free for files, temporary ones are there: on a disk every commit is waited for.
 IN_MEMORY := if [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'END { print $$4 + 0 }')" -gt 500000 ]; then export TMPDIR=/dev/shm; fi;
 
-.PHONY: help demo test quick spark check bench bench-similar chaos soak lock clean format
+.PHONY: help demo test every quick spark check bench bench-similar chaos soak lock clean format
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -24,10 +24,15 @@ demo: $(RUNTIME) ## build a small shop with duplicates, find them, show what peo
 	@$(BIN)/reconcile demo
 
 # Three processes on two cores: a third of the time tests wait for locks, leases and servers that they slow down.
+WHOLE := -q -m "not spark" -n 3 --dist loadfile --no-loadscope-reorder --ignore tests/product/chaos/test_soak.py \
+	--hypothesis-profile test -o tmp_path_retention_policy=failed
+
 test: $(DEV) ## the whole suite; needs PostgreSQL and MariaDB (see README), about 45 minutes on two cores
-	@$(IN_MEMORY) $(BIN)/pytest -q -m "not spark" -n 3 --dist loadfile --no-loadscope-reorder --ignore tests/product/chaos/test_soak.py \
-		--hypothesis-profile test -o tmp_path_retention_policy=failed
+	@$(IN_MEMORY) $(BIN)/pytest $(WHOLE) --spread 6 # of a costly test with many cases, six
 	@$(BIN)/pytest -q tests/product/chaos/test_soak.py # alone: what it sees of others' load it would take for its own
+
+every: $(DEV) ## the whole suite with all cases of every test, about 90 minutes on two cores
+	@$(IN_MEMORY) $(BIN)/pytest $(WHOLE)
 
 quick: $(DEV) ## the inner loop: no servers, two to three minutes on two cores
 	@$(IN_MEMORY) $(BIN)/pytest -q -m "not server and not slow and not chaos and not spark" -n 2 --dist worksteal \

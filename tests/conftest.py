@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 import ssl
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, settings
 from pymysql.connections import Connection
 
 from reconcile.store import key
+from tests.support.chance import spread
 from tests.support.folders import SHARED
 from tests.support.former_paths import former_path
 from tests.support.servers import MARIADB, POSTGRES, STATE, scratch_database
@@ -46,6 +47,35 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     line = _MARKED.search(collection_path.read_text(encoding="utf-8"))
     marks = re.findall(r"\bmark\.(\w+)", line[0]) if line else []
     return True if set(marks) & set(left_out.split()) else None
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--spread",
+        type=int,
+        default=0,
+        help="at most so many cases of each test of a whole project, or with a server, spread evenly; 0: all",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out cases of costly tests that have many; tests of chaos choose theirs themselves."""
+    if not (most := config.option.spread):
+        return
+    cases: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if _is_costly(item):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    kept = {item for of_test in cases.values() for item in spread(of_test, most)}
+    left_out = [item for of_test in cases.values() for item in of_test if item not in kept]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item in kept or not _is_costly(item)]
+
+
+def _is_costly(item: pytest.Item) -> bool:
+    if item.get_closest_marker("chaos"):
+        return False
+    return "tests/reconcile/" in item.nodeid or any(item.get_closest_marker(mark) for mark in ("server", "slow"))
 
 
 @pytest.fixture(autouse=True, scope="session")
