@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from reconcile.cli.commands import program
+from reconcile.guard import Guard
 from tests.support.cli import ORDERS, Answer, Project, sqlite
 
 TEXT = """\
@@ -75,6 +76,10 @@ FROM_THE_STATE: Mapping[str, Sequence[str]] = {
     "restore": ("restore", "before.db", "--yes"),
     "migrate": ("migrate",),
     "target": ("target",),
+    "keys": ("keys",),
+    "keys show": ("keys", "show", "KEY"),
+    "keys expire": ("keys", "expire", "KEY", "--reason", "it died"),
+    "keys release": ("keys", "release", "KEY", "--reason", "it was not sent"),
     "users": ("users",),
     "users add": ("users", "add", "bea", "--no-password"),
     "users role": ("users", "role", "ada", "operator"),
@@ -117,10 +122,10 @@ class BreakableProject:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.project = Project(folder, typed="correct horse battery\n").write(TEXT)
-        self.finding = self.release = ""
+        self.finding = self.release = self.key = ""
 
     def __call__(self, *words: str, broken: str | None = None) -> Answer:
-        names = {"ID": self.finding, "RELEASE": self.release}
+        names = {"ID": self.finding, "RELEASE": self.release, "KEY": self.key}
         environ = SET if broken != "a missing secret" else {}
         return self.project(*(names.get(word, word) for word in words), **environ)
 
@@ -147,6 +152,8 @@ def fill(shop: BreakableProject) -> BreakableProject:
     shop.release = shop("releases", "--json").json[0]["release"]
     assert shop("users", "add", "ada", "--role", "reviewer").code == 0
     assert shop("tokens", "add", "import", "--user", "ada").code == 0
+    with Guard.connect("sqlite:///state.db", {"mails": {}}, folder=shop.folder) as guard:
+        shop.key = guard.claim("mails", "17").key
     assert shop("backup", "before.db").code == 0
     return shop
 
@@ -170,7 +177,7 @@ def shop(filled: BreakableProject, tmp_path: Path) -> Iterator[BreakableProject]
     folder = tmp_path / "shop"
     shutil.copytree(filled.folder, folder)
     copy = BreakableProject(folder)
-    copy.finding, copy.release = filled.finding, filled.release
+    copy.finding, copy.release, copy.key = filled.finding, filled.release, filled.key
     return copy
 
 

@@ -20,6 +20,7 @@ import typer
 
 from reconcile.cli import exits
 from reconcile.cli.commands import program
+from reconcile.guard import Guard
 from reconcile.telemetry import logs, visible
 from tests.support.cli import Answer, Project, sqlite
 from tests.support.folders import NAUGHTY_STRINGS
@@ -235,6 +236,8 @@ def known_values(shop: Project) -> dict[str, str | None]:
     [finding, *_] = shop("findings", "--rule", "twins", "--json").json
     release = shop("releases", "--json").json[0]["release"]
     assert shop("export", f"returned {NAME}.csv").code == 0
+    with Guard.connect("sqlite:///reconcile.db", {"mails": {}}, folder=shop.folder) as guard:
+        claimed = guard.claim("mails", "17").key
     names = {"rule": "twins", "rules": "twins", "job": "nightly", "jobs": "nightly", "source": "shop"}
     names |= {"channel": "file", "dataset": "people", "column": f"mail {NAME}", "finding": finding["id"]}
     names |= {"release": release, "limit": "5", "until": "3d", "state": "all", "directory": f"new {NAME}"}
@@ -248,10 +251,10 @@ def known_values(shop: Project) -> dict[str, str | None]:
         "asked": finding["id"],
         "ids": finding["id"],
     }
-    names |= {"shell": "bash", "subjects": "states"}
+    names |= {"shell": "bash", "subjects": "states", "key": claimed}
     names |= {"name": "bea", "user": "bea", "role": "reviewer", "new_role": "reviewer", "expires": "3d"}
     nothing = ("record", "slot", "fail_on", "severity", "plan", "event", "run", "plan", "listen", "other")
-    nothing += ("where", "confirm", "plan_file", "output_format")
+    nothing += ("where", "confirm", "plan_file", "output_format", "namespace")
     return {**names, **dict.fromkeys(nothing)}
 
 
@@ -279,9 +282,10 @@ LONG = {("serve",), ("demo",)}
 REFUSED = {
     *(("doctor",), ("retry",), ("seal",), ("target",), ("notify",), ("users",), ("tokens",)),
     *(("messages", "requeue"), ("messages", "drop"), ("learn",), ("judge",), ("split",)),
+    ("keys", "expire"),
 }
 """What cannot end with 0 here: a source is broken, no plan failed, no key is set, no message waits for a person, no
-rule is of a kind that learns, and four are only groups.
+rule is of a kind that learns, the claimed key was released, and four are only groups.
 """
 
 
