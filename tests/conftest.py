@@ -30,7 +30,7 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-settings.register_profile("test", parent=settings.get_profile("reconcile"), max_examples=18)
+settings.register_profile("test", parent=settings.get_profile("reconcile"), max_examples=12)
 settings.register_profile("quick", parent=settings.get_profile("reconcile"), max_examples=12)
 settings.load_profile("reconcile")
 

@@ -38,11 +38,11 @@ def spread(cases: Sequence[Case], number: int) -> list[Case]:
 
 
 def examples(number: int, quick: int | None = None) -> int:
-    """Return how many examples to try: so many in the long tier or by hand, and three fifths in `make test`.
+    """Return how many examples to try: so many in the long tier or by hand, and half in `make test`.
 
     pytest loads the profile of its command line before it reads the tests.
     """
     profile = settings.get_current_profile_name()
     if profile == "quick" and quick is not None:
         return quick
-    return number * 3 // 5 if profile == "test" and not SECONDS else number
+    return number // 2 if profile == "test" and not SECONDS else number
