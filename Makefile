@@ -27,8 +27,8 @@ demo: $(RUNTIME) ## build a small shop with duplicates, find them, show what peo
 WHOLE := -q -m "not spark" -n 3 --dist loadfile --no-loadscope-reorder --ignore tests/product/chaos/test_soak.py \
 	--hypothesis-profile test -o tmp_path_retention_policy=failed
 
-test: $(DEV) ## the whole suite; needs PostgreSQL and MariaDB (see README), about 45 minutes on two cores
-	@$(IN_MEMORY) $(BIN)/pytest $(WHOLE) --spread 3 # of a costly test with many cases, three
+test: $(DEV) ## the whole suite; needs PostgreSQL and MariaDB (see README), about an hour on two slow cores; LIMIT=… (seconds)
+	@$(IN_MEMORY) $(BIN)/pytest $(WHOLE) --spread 3 $(if $(LIMIT),--limit $(LIMIT)) # of a costly test with many cases, three
 	@$(BIN)/pytest -q tests/product/chaos/test_soak.py # alone: what it sees of others' load it would take for its own
 
 every: $(DEV) ## the whole suite with all cases of every test, about 90 minutes on two cores

@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 import ssl
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +36,7 @@ settings.register_profile("quick", parent=settings.get_profile("reconcile"), max
 settings.load_profile("reconcile")
 
 
+BEGUN = time.monotonic()
 _LEAVES_OUT = re.compile(r"not \w+(?: and not \w+)*")
 _MARKED = re.compile(r"^pytestmark = .*", re.MULTILINE)
 
@@ -56,6 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=0,
         help="at most so many cases of each test of a whole project, or with a server, spread evenly; 0: all",
     )
+    parser.addoption("--limit", type=float, default=0, help="seconds after which no test begins any more; 0: none")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -70,6 +73,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for of_test in cases.values() for item in of_test if item not in kept]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item in kept or not _is_costly(item)]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    limit = item.config.option.limit
+    if limit and time.monotonic() - BEGUN > limit:
+        pytest.skip(f"not begun within {limit:,.0f} s; `make every` has no limit")
 
 
 def _is_costly(item: pytest.Item) -> bool:
