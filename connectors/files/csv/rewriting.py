@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from connectors.disk.cleaning.contents import Edits, FormerPlace, Unwritable
 from connectors.errors import ConnectorError
@@ -67,6 +66,8 @@ def rewritten(content: CsvContent, changes: Edits) -> Rewritten:
 
 def confirm(version: Rewritten, now: CsvContent, columns: Sequence[str]) -> None:
     """Compare the next version with what every reader of it reads. Raises Unwritable."""
+    import pyarrow.compute as pc  # noqa: PLC0415 - makes hundreds of functions, which only a change needs
+
     if now.columns != tuple(columns) or not now.texts.equals(version.texts):
         raise Unwritable("it would be read differently afterwards: its delimiter, encoding or header would change")
     if len(now.lines) != version.lines:

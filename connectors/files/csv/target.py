@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from connectors.base import DatasetSettings
 from connectors.coerce import Coercion
@@ -154,6 +153,8 @@ class CsvTable:
         return self.named(first) == self.named(second)
 
     def typed(self, columns: Sequence[str], numbers: Sequence[int] | None = None) -> Iterator[tuple[Any, ...]]:
+        import pyarrow.compute as pc  # noqa: PLC0415 - makes hundreds of functions, which no run without changes needs
+
         content, texts = self.content, self._texts(columns, numbers)
         coercion = Coercion(texts.schema, content.kinds, content.notation)
         try:

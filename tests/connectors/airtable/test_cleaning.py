@@ -212,9 +212,9 @@ def test_a_list_of_changes_that_has_ended_is_followed_no_more(members: Members, 
 
 
 def test_a_base_without_room_for_another_list_is_told_with_what_to_do(members: Members, fake: FakeAirtable) -> None:
-    other = {"options": {"filters": {"dataTypes": ["tableFields"]}}}
+    of_fields = {"options": {"filters": {"dataTypes": ["tableFields"]}}}
     for number in range(10):
-        fake.hooks[f"ach{number}"] = {"specification": other, "isHookEnabled": True, "expirationTime": "2999-01-01"}
+        fake.hooks[f"ach{number}"] = {"specification": of_fields, "isHookEnabled": True, "expirationTime": "2999-01-01"}
         fake.entries[f"ach{number}"] = []
 
     with pytest.raises(TargetRefused, match="delete one that nobody uses"):

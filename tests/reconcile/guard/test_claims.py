@@ -149,12 +149,12 @@ def test_a_renewed_claim_is_not_taken(door: Door) -> None:
 def test_a_claimer_that_gives_its_name_may_ask_again_and_nobody_else_gets_its_claim(door: Door) -> None:
     first = door.guard.claim("welcome", "a", by="execution-1")
     again = door.guard.claim("welcome", "a", by="execution-1")
-    other = door.guard.claim("welcome", "a", by="execution-2")
+    second = door.guard.claim("welcome", "a", by="execution-2")
 
     assert isinstance(first, Claim)
     assert isinstance(again, Claim)
     assert (again.fence, again.attempt) == (first.fence, 1)
-    assert isinstance(other, InProgress)
+    assert isinstance(second, InProgress)
     door.pass_time(61)
     late = door.guard.claim("welcome", "a", by="execution-1")
     assert isinstance(late, Claim)
@@ -439,9 +439,9 @@ def test_the_counts_of_all_processes_are_in_the_store(door: Door) -> None:
     door.take().complete()
     door.guard.claim("welcome", "a")
     door.take("b").fail("no")
-    other = Door(door.store, door.clock)
-    other.take("c")
-    other.guard.close()
+    second_door = Door(door.store, door.clock)
+    second_door.take("c")
+    second_door.guard.close()
 
     door.guard.close()
 

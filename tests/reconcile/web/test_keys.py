@@ -58,12 +58,12 @@ CLAIM: Json = {"namespace": "welcome", "key": ["17", "welcome"], "payload": {"te
 
 def test_a_key_is_claimed_completed_and_answered_from_its_result(zap: Program) -> None:
     claimed = zap.post("claim", CLAIM).json
-    other = zap.post("claim", CLAIM | {"by": "execution-2"}).json
+    second = zap.post("claim", CLAIM | {"by": "execution-2"}).json
     completed = zap.post(f"{claimed['key']}/complete", {"fence": claimed["fence"], "result": {"message": "m-1"}})
     repeated = zap.post("claim", CLAIM | {"by": "execution-3"}).json
 
     assert (claimed["answer"], claimed["attempt"], claimed["result"]) == ("yours", 1, None)
-    assert (other["answer"], other["fence"], 0 < other["seconds"] <= 60) == ("in_progress", None, True)
+    assert (second["answer"], second["fence"], 0 < second["seconds"] <= 60) == ("in_progress", None, True)
     assert (completed.status, completed.json["state"], completed.json["result_bytes"]) == (200, "done", 17)
     assert (repeated["answer"], repeated["result"]) == ("done", {"message": "m-1"})
 
