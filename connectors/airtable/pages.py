@@ -48,12 +48,12 @@ def by_ids(
     for start in range(0, len(ids), PAGE):
         wanted = ids[start : start + PAGE]
         formula = "OR(" + ",".join(f"RECORD_ID()='{key}'" for key in wanted) + ")"
-        known = {
+        values_of = {
             key: values
             for page in _listed(client, table, {**(options or {}), "filterByFormula": formula})
             for key, values in page
         }
-        yield [(key, known[key]) for key in wanted if key in known]
+        yield [(key, values_of[key]) for key in wanted if key in values_of]
 
 
 def matching(client: AirtableClient, table: AirtableTable, formula: str, fields: Sequence[str]) -> list[Record]:

@@ -165,10 +165,10 @@ class BaseSchema:
         table = self.table(dataset.table)
         by_field: dict[str, str] = {}
         for column, name in dataset.fields.items():
-            known = next((item for item in table.fields if name in (item.id, item.name)), None)
-            if known is None:
+            existing = next((item for item in table.fields if name in (item.id, item.name)), None)
+            if existing is None:
                 raise ColumnMissing(f"table {table.name}", name, [item.name for item in table.fields])
-            by_field[known.id] = column
+            by_field[existing.id] = column
         return AirtableTable(table.id, table.name, _named(table.fields, by_field), table.notes)
 
 

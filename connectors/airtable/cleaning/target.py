@@ -86,10 +86,10 @@ class AirtableTarget:
     def rows(self, dataset: AirtableDataset, key: Sequence[str], ids: Sequence[tuple[Any, ...]]) -> list[Row | None]:
         table = self._table_of(dataset)
         by_id: dict[tuple[Any, ...], Row] = {}
-        known = [RECORD, *(field.column for field in table.fields)]
+        columns = [RECORD, *(field.column for field in table.fields)]
         for name in key:
-            if name not in known:
-                raise ColumnMissing(f"table {table.name}", name, known)
+            if name not in columns:
+                raise ColumnMissing(f"table {table.name}", name, columns)
         reading = Reading(table, dataset)
         wanted = {_typed(identifier) for identifier in ids if None not in identifier}
         for page in self._pages(table, dataset, key, ids):

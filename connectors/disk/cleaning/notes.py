@@ -96,8 +96,8 @@ class Notes:
         """The notes after the pending change was made."""
         assert self.pending is not None  # noqa: S101 - the caller looked
         pending = self.pending
-        made = (pending.version,) if pending.is_of_bytes else ()
-        versions = (*self.versions, *made)[-_MOST_VERSIONS:]
+        newest = (pending.version,) if pending.is_of_bytes else ()
+        versions = (*self.versions, *newest)[-_MOST_VERSIONS:]
         receipts = {**self.receipts, **pending.receipts}
         removed = {**self.removed, **pending.removed}
         undecided = {key: asked for key, asked in self.undecided.items() if key not in pending.receipts}

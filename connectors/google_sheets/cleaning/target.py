@@ -108,8 +108,8 @@ class SheetsTarget:
                     "record. Choose a unique `id`, or correct the sheet"
                 )
             places[identifier] = place
-        found = [places.get(_typed(identifier)) if None not in identifier else None for identifier in ids]
-        return [None if place is None else _row(content, key, place, by_place[place]) for place in found]
+        places_of_ids = [places.get(_typed(identifier)) if None not in identifier else None for identifier in ids]
+        return [None if place is None else _row(content, key, place, by_place[place]) for place in places_of_ids]
 
     def impossible(self, dataset: GoogleSheetsDataset, changes: Sequence[Change]) -> dict[RowName, str]:
         """See connectors.target.Foreseeing."""
@@ -135,8 +135,8 @@ class SheetsTarget:
         """The receipts of changes that are verified, or of one that is being verified: `receive` settles it."""
         del table
         ledger = self.book(()).ledger
-        known = {} if ledger is None else ledger.receipts
-        return {key: known[key] for key in keys if key in known}
+        receipts = {} if ledger is None else ledger.receipts
+        return {key: receipts[key] for key in keys if key in receipts}
 
     def happened(self, transaction: str) -> bool | None:
         del transaction
